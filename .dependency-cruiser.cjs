@@ -1,0 +1,73 @@
+/** The floors of ARCHITECTURE.md: http -> domain -> ports <- adapters, with lib and contract under all of them. */
+const daemon = 'packages/daemon/src';
+
+const forbid = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
+
+module.exports = {
+  forbidden: [
+    forbid('no-circular', 'Arrows go one way.', {}, { circular: true }),
+    forbid(
+      'contract-stands-alone',
+      'The wire truth knows nothing of who serves it.',
+      { path: '^packages/contract/' },
+      { path: '^packages/(?!contract/)' },
+    ),
+    forbid(
+      'lib-has-no-opinion',
+      'lib knows no sandboxes: it imports nothing of the daemon.',
+      { path: `^${daemon}/lib/` },
+      { path: `^${daemon}/(?!lib/)` },
+    ),
+    forbid(
+      'ports-are-words',
+      'A port is an interface in the words of the domain.',
+      { path: `^${daemon}/ports/` },
+      { path: `^${daemon}/(?!ports/|lib/)` },
+    ),
+    forbid(
+      'domain-knows-only-ports',
+      'The domain knows no HTTP and no adapter.',
+      { path: `^${daemon}/domain/` },
+      { path: `^${daemon}/(?!domain/|ports/|lib/)` },
+    ),
+    forbid(
+      'http-calls-domain',
+      'A handler parses, calls one domain function, answers.',
+      { path: `^${daemon}/http/` },
+      { path: `^${daemon}/(?!http/|domain/|lib/)` },
+    ),
+    forbid(
+      'adapters-implement-ports',
+      'An adapter knows its port and lib.',
+      { path: `^${daemon}/adapters/` },
+      { path: `^${daemon}/(?!adapters/|ports/|lib/)` },
+    ),
+    forbid(
+      'adapters-apart',
+      'Adapters never import each other.',
+      { path: `^${daemon}/adapters/([^/]+)/` },
+      { path: `^${daemon}/adapters/`, pathNot: `^${daemon}/adapters/$1/` },
+    ),
+    forbid(
+      'only-compose-wires',
+      'compose.ts alone names concrete adapters.',
+      {
+        path: `^${daemon}/`,
+        pathNot: [`^${daemon}/adapters/`, `^${daemon}/compose\\.ts$`, '\\.(test|contract)\\.ts$'],
+      },
+      { path: `^${daemon}/adapters/` },
+    ),
+    forbid(
+      'e2e-is-black-box',
+      'e2e tests speak HTTP only.',
+      { path: '^e2e/' },
+      { path: '^packages/daemon/' },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+  },
+};
