@@ -1,0 +1,140 @@
+import { z } from 'zod';
+
+/** One kind of failure: its HTTP status, whether the same call may succeed later, and its message, written once. */
+interface Entry<Operands> {
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly message: (operands: Operands) => string;
+}
+
+function entry<Operands>(
+  status: number,
+  retryable: boolean,
+  message: (operands: Operands) => string,
+): Entry<Operands> {
+  return { status, retryable, message };
+}
+
+/** The kinds of things an id or name can ask for and not find. */
+type Kind = 'sandbox';
+
+/** Every failure of the daemon's own. The key is the `code` of an error body. */
+export const FAILURES = {
+  INVALID_REQUEST: entry<{ field: string; problem: string }>(400, false, (o) => `${o.field}: ${o.problem}`),
+  UNAUTHORIZED: entry<object>(
+    401,
+    false,
+    () => 'this route needs the header "Authorization: Bearer <token>" with the token of SERVICE_AUTH_TOKEN',
+  ),
+  CROSS_SITE: entry<object>(
+    403,
+    false,
+    () => 'refused: a web page of another site sent this request, and the daemon has no token configured',
+  ),
+  NOT_FOUND: entry<{ kind: Kind; id: string }>(404, false, (o) => `${o.kind} not found: ${o.id}`),
+  ROUTE_NOT_FOUND: entry<{ method: string; path: string }>(
+    404,
+    false,
+    (o) => `no such route: ${o.method} ${o.path} (GET /docs lists them)`,
+  ),
+  METHOD_NOT_ALLOWED: entry<{ method: string; path: string; allow: string }>(
+    405,
+    false,
+    (o) => `${o.path} does not take ${o.method}; it takes ${o.allow}`,
+  ),
+  NAME_TAKEN: entry<{ name: string; holder: string }>(
+    409,
+    false,
+    (o) => `name already taken: ${o.name} (held by ${o.holder})`,
+  ),
+  ILLEGAL_STATE: entry<{ id: string; state: string; action: string }>(
+    409,
+    true,
+    (o) => `sandbox ${o.id} is ${o.state}: it cannot ${o.action} now`,
+  ),
+  BODY_TOO_LARGE: entry<{ limit: number }>(
+    413,
+    false,
+    (o) => `body: takes at most ${o.limit} bytes (SERVICE_MAX_BODY_BYTES)`,
+  ),
+  INTERNAL: entry<{ requestId: string }>(
+    500,
+    false,
+    (o) => `internal error; the daemon's log has the details under request ${o.requestId}`,
+  ),
+  BOOT_FAILED: entry<{ id: string; reason: string }>(
+    500,
+    true,
+    (o) => `sandbox ${o.id} did not boot: ${o.reason}`,
+  ),
+  KEEP_UNAVAILABLE: entry<object>(
+    501,
+    false,
+    () => 'keep: this release cannot keep a stopped sandbox yet; pass keep=false to destroy it',
+  ),
+  SANDBOX_UNREACHABLE: entry<{ id: string; reason: string }>(
+    502,
+    false,
+    (o) => `sandbox ${o.id} cannot be reached: ${o.reason}`,
+  ),
+  SHUTTING_DOWN: entry<object>(503, true, () => 'the daemon is shutting down'),
+  INSUFFICIENT_MEMORY: entry<{ needMib: number; freeMib: number }>(
+    503,
+    true,
+    (o) => `not enough host memory: the sandbox needs ${o.needMib} MiB, ${o.freeMib} MiB can be had`,
+  ),
+  INSUFFICIENT_DISK: entry<{ needMib: number; freeMib: number; path: string }>(
+    503,
+    true,
+    (o) => `not enough disk space under ${o.path}: ${o.needMib} MiB are needed, ${o.freeMib} MiB are free`,
+  ),
+} as const;
+
+/** Failures of the guest's own file system, named as errno(3) names them; all answer 400. */
+export const ERRNOS = [
+  'E2BIG',
+  'EACCES',
+  'EBADF',
+  'EBUSY',
+  'EDQUOT',
+  'EEXIST',
+  'EFBIG',
+  'EINVAL',
+  'EIO',
+  'EISDIR',
+  'ELOOP',
+  'EMFILE',
+  'EMLINK',
+  'ENAMETOOLONG',
+  'ENFILE',
+  'ENODEV',
+  'ENOENT',
+  'ENOMEM',
+  'ENOSPC',
+  'ENOTDIR',
+  'ENOTEMPTY',
+  'ENOTSUP',
+  'ENXIO',
+  'EOPNOTSUPP',
+  'EOVERFLOW',
+  'EPERM',
+  'EROFS',
+  'ETXTBSY',
+  'EXDEV',
+] as const;
+
+export type FailureCode = keyof typeof FAILURES;
+export type Errno = (typeof ERRNOS)[number];
+export type ErrorCode = FailureCode | Errno;
+
+/** What a failure's message is made of. */
+export type OperandsOf<C extends FailureCode> = Parameters<(typeof FAILURES)[C]['message']>[0];
+
+export const ErrorCodeSchema = z
+  .enum([...(Object.keys(FAILURES) as FailureCode[]), ...ERRNOS])
+  .describe('Machine-readable kind of the failure; a closed set.');
+
+/** The body of every error response. */
+export const ErrorBody = z
+  .object({ error: z.string().describe('What went wrong and what to do.'), code: ErrorCodeSchema })
+  .meta({ id: 'Error' });

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { Env, optional, UnixSeconds } from './fields.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A caller-given name. A UUID is refused: a name stands wherever an id does. */
+export const SandboxName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'takes 1 to 64 characters of A-Z a-z 0-9 _ -')
+  .refine((name) => !UUID.test(name), 'takes a name that is not a UUID: a name stands wherever an id does');
+
+export const Tags = z.record(z.string(), z.string());
+
+/** Body of `POST /sandboxes`. The upper bounds of size are the daemon's settings, so the domain checks them. */
+export const CreateSandbox = z
+  .strictObject({
+    name: optional(SandboxName).describe('Unique among live sandboxes; works wherever an id does.'),
+    tags: optional(Tags).describe('Filterable at list time.'),
+    vcpu_count: optional(z.int().positive()).describe('Virtual CPUs; the default is SERVICE_VCPU_COUNT.'),
+    mem_size_mib: optional(z.int().positive()).describe(
+      'Memory in MiB; the default is SERVICE_MEM_SIZE_MIB.',
+    ),
+    env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),
+  })
+  .meta({ id: 'CreateSandbox' });
+export type CreateSandbox = z.output<typeof CreateSandbox>;
+
+export const SandboxId = z.object({ id: z.uuid() }).meta({ id: 'SandboxId' });
+
+/** One live sandbox as `GET /sandboxes` lists it. */
+export const SandboxItem = z
+  .object({
+    id: z.uuid(),
+    name: z.string().nullable(),
+    tags: Tags,
+    created_at_unix: UnixSeconds,
+    image_id: z.string().nullable(),
+    vcpu_count: z.int(),
+    mem_size_mib: z.int(),
+    egress: z.null(),
+    rate_limit: z.null(),
+    drives: z.array(z.never()),
+    jailed: z.boolean(),
+    parent_snapshot_id: z.string().nullable(),
+  })
+  .meta({ id: 'Sandbox' });
+export type SandboxItem = z.output<typeof SandboxItem>;
+
+export const SandboxList = z.object({ sandboxes: z.array(SandboxItem) }).meta({ id: 'SandboxList' });
+
+const TAG_PREFIX = 'tag.';
+
+/**
+ * Query of `GET /sandboxes`: any number of `tag.<key>=<value>`; a sandbox is listed when all of them match. Arrives as
+ * pairs of key and value, since one key may be asked for twice (and then no sandbox matches two different values).
+ */
+export const SandboxFilter = z
+  .record(z.string(), z.union([z.string(), z.array(z.string())]))
+  .superRefine((query, ctx) => {
+    for (const key of Object.keys(query)) {
+      if (key.startsWith(TAG_PREFIX) && key.length > TAG_PREFIX.length) continue;
+      ctx.addIssue({
+        code: 'custom',
+        path: [key],
+        message: 'is not a query of this route; it takes tag.<key>=<value>',
+      });
+    }
+  })
+  .transform((query) =>
+    Object.entries(query).flatMap(([key, values]) =>
+      [values].flat().map((value) => [key.slice(TAG_PREFIX.length), value] as const),
+    ),
+  );
+
+/** Query of `DELETE /sandboxes/:id`. */
+export const DeleteSandboxQuery = z.strictObject({
+  keep: z
+    .enum(['true', 'false'], 'takes true or false')
+    .default('true')
+    .describe('false destroys the sandbox with all it holds.'),
+});
+
+/** The id or the name of a sandbox, in a path. */
+export const SandboxParams = z.object({ id: z.string().describe('Id or name of the sandbox.') });
