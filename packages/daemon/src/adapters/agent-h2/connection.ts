@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import type {
+  ClientHttp2Session,
+  ClientHttp2Stream,
+  IncomingHttpHeaders,
+  OutgoingHttpHeaders,
+} from 'node:http2';
+import { AgentLost } from '../../ports/agent.ts';
+import { openEpoch } from './hello.ts';
+
+// Enough for the channel's full rate: with Node's defaults 64 KiB are in flight and the pipe runs dry.
+const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
+const SESSION_WINDOW_BYTES = 32 * 1024 * 1024;
+const MAX_FRAME_BYTES = 1024 * 1024;
+// In megabytes. Below what 100 busy streams hold, nghttp2 gives up with ENHANCE_YOUR_CALM.
+const SESSION_MEMORY_MB = 256;
+
+// An agent answers a ping within a millisecond; one silent for this long, even on a host with many busy guests, is hung.
+const PING_EVERY_MS = 5000;
+const SILENT_MS = 20_000;
+
+/** A response whose headers have come; its body is the stream. */
+export interface AgentResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly stream: ClientHttp2Stream;
+}
+
+/** One epoch with a guest's agent: HTTP/2 over its serial port, watched by pings while calls are open. */
+export class Connection {
+  readonly #session: ClientHttp2Session;
+  readonly #watch: NodeJS.Timeout;
+  #open = 0;
+  #pingSentAt: number | undefined;
+  #lost: string | undefined;
+
+  private constructor(session: ClientHttp2Session) {
+    this.#session = session;
+    this.#watch = setInterval(() => this.#ping(), PING_EVERY_MS);
+    session.on('error', (error: Error) => (this.#lost ??= error.message));
+    session.on('goaway', () => session.close());
+    session.once('close', () => clearInterval(this.#watch));
+  }
+
+  static async open(socketPath: string, signal: AbortSignal): Promise<Connection> {
+    const socket = await openEpoch(socketPath, signal);
+    const session = connect('http://agent', {
+      createConnection: () => socket,
+      maxSessionMemory: SESSION_MEMORY_MB,
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxFrameSize: MAX_FRAME_BYTES },
+    });
+    const connection = new Connection(session);
+    await once(session, 'connect', { signal });
+    session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+    return connection;
+  }
+
+  get usable(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /**
+   * Sends a request and waits for the response's headers. `send` writes the request's body and ends it. Rejects with the
+   * signal's reason when that aborts (the agent then cancels the call), with AgentLost when the epoch ends.
+   */
+  async request(
+    headers: OutgoingHttpHeaders,
+    send: (stream: ClientHttp2Stream) => void,
+    signal: AbortSignal,
+  ): Promise<AgentResponse> {
+    signal.throwIfAborted();
+    let stream: ClientHttp2Stream;
+    try {
+      stream = this.#session.request({ ':method': 'POST', ...headers }, { signal });
+    } catch (error) {
+      throw this.lost(error);
+    }
+    this.#open += 1;
+    stream.once('close', () => (this.#open -= 1));
+    stream.on('error', () => undefined); // Whoever reads the stream sees the error too.
+    send(stream);
+    try {
+      const [answer] = (await once(stream, 'response', { signal })) as [IncomingHttpHeaders];
+      return { status: Number(answer[':status']), headers: answer, stream };
+    } catch (error) {
+      stream.destroy();
+      signal.throwIfAborted();
+      throw this.lost(error);
+    }
+  }
+
+  /** Ends the epoch; calls in flight reject with AgentLost. */
+  close(reason: string): void {
+    this.#lost ??= reason;
+    this.#session.destroy();
+  }
+
+  lost(cause: unknown): AgentLost {
+    return new AgentLost(this.#lost ?? 'the connection to its agent ended', { cause });
+  }
+
+  #ping(): void {
+    if (this.#pingSentAt !== undefined) {
+      if (performance.now() - this.#pingSentAt > SILENT_MS)
+        this.close(`its agent has been silent for ${SILENT_MS / 1000} s`);
+      return;
+    }
+    if (this.#open === 0 || !this.usable) return;
+    this.#pingSentAt = performance.now();
+    this.#session.ping(() => (this.#pingSentAt = undefined));
+  }
+}

@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openEpoch } from './hello.ts';
+
+const READY = 'ATOLL-READY/1\r\n\0';
+let dir = '';
+let server: Server | undefined;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'atoll-hello-'));
+});
+
+afterEach(async () => {
+  server?.close();
+  await rm(dir, { recursive: true });
+});
+
+/** Listens as a guest would, below a path that no sun_path could hold. */
+async function guest(answer: (socket: Socket, nonce: Buffer) => void): Promise<string> {
+  const path = join(dir, 'agent.sock');
+  server = createServer((socket) => {
+    socket.once('data', (hello: Buffer) => {
+      expect(hello.subarray(0, 16).toString('latin1')).toBe('ATOLL-HELLO/1\r\n\0');
+      answer(socket, hello.subarray(16, 32));
+    });
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  return path;
+}
+
+test('bytes of an earlier epoch are dropped, even when they look like an answer', async () => {
+  const path = await guest((socket, nonce) => {
+    socket.write('stale bytes');
+    socket.write(`${READY}0123456789abcdef`);
+    const answer = Buffer.concat([Buffer.from(READY, 'latin1'), nonce]);
+    socket.write(answer.subarray(0, 20));
+    setImmediate(() => socket.write(answer.subarray(20)));
+  });
+  const socket = await openEpoch(path, AbortSignal.timeout(5000));
+  expect(socket.isPaused()).toBe(true);
+  socket.destroy();
+});
+
+test('a machine that closes the connection is an error', async () => {
+  const path = await guest((socket) => socket.end());
+  await expect(openEpoch(path, AbortSignal.timeout(5000))).rejects.toThrow('closed the connection');
+});
+
+test('an agent that never answers is given up at the deadline', async () => {
+  const path = await guest(() => undefined);
+  await expect(openEpoch(path, AbortSignal.timeout(50))).rejects.toThrow('timeout');
+});
+
+test('a socket that is not there is an error', async () => {
+  await expect(openEpoch(join(dir, 'none.sock'), AbortSignal.timeout(5000))).rejects.toThrow('ENOENT');
+});

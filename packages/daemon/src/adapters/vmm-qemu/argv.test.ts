@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { machineArgs } from './argv.ts';
+import type { GuestSettings } from './argv.ts';
+
+const spec = {
+  id: 'i',
+  dir: '/state/machines/i',
+  rootDisk: '/state/a,b/root.qcow2',
+  vcpuCount: 3,
+  memSizeMib: 300,
+};
+const guest: GuestSettings = { kernel: '/k', initramfs: '/i', accelerator: 'tcg', tscKhz: 2_596_122 };
+
+function valuesOf(args: readonly string[], option: string): string[] {
+  return args.flatMap((arg, index) => (arg === option ? [args[index + 1] ?? ''] : []));
+}
+
+test('sizes reach the machine and its memory alike', () => {
+  const args = machineArgs(spec, guest);
+  expect(valuesOf(args, '-smp')).toEqual(['3']);
+  expect(valuesOf(args, '-m')).toEqual(['300']);
+  expect(valuesOf(args, '-object')[0]).toContain('size=300M');
+});
+
+test('a comma in a path does not end the option', () => {
+  expect(valuesOf(machineArgs(spec, guest), '-drive')[0]).toContain('file=/state/a,,b/root.qcow2,');
+});
+
+test('the clock rate is told to an emulated guest, and only to one', () => {
+  expect(valuesOf(machineArgs(spec, guest), '-append')[0]).toContain('tsc_early_khz=2596122 tsc=reliable');
+  expect(valuesOf(machineArgs(spec, { ...guest, tscKhz: undefined }), '-append')[0]).not.toContain('tsc');
+  const kvm = machineArgs(spec, { ...guest, accelerator: 'kvm' });
+  expect(valuesOf(kvm, '-append')[0]).not.toContain('tsc');
+  expect(valuesOf(kvm, '-cpu')).toEqual(['host']);
+});
+
+test('sockets and memory have short relative names', () => {
+  const args = machineArgs(spec, guest).join(' ');
+  expect(args).toContain('path=agent.sock');
+  expect(args).toContain('path=qmp.sock');
+  expect(args).toContain('mem-path=memory');
+});

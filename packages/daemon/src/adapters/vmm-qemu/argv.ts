@@ -1,0 +1,91 @@
+import { arch } from 'node:process';
+import type { Accelerator, MachineSpec } from '../../ports/vmm.ts';
+
+/** Names below a machine's directory. QEMU runs inside it, so that no path in its argv is too long for a socket. */
+export const MACHINE_FILES = { agent: 'agent.sock', qmp: 'qmp.sock', memory: 'memory' } as const;
+
+/** What all machines of a daemon share. Paths are absolute. */
+export interface GuestSettings {
+  readonly kernel: string;
+  readonly initramfs: string;
+  readonly accelerator: Accelerator;
+  /** Rate of the host's time stamp counter, which the emulator hands to its guests as it is. */
+  readonly tscKhz: number | undefined;
+}
+
+/** QEMU's system emulator for the host's own architecture. */
+export function qemuBinary(): string {
+  if (arch !== 'x64')
+    throw new Error(`no machine profile for ${arch}: this release runs x86-64 guests on x86-64 hosts`);
+  return 'qemu-system-x86_64';
+}
+
+/** Arguments that choose how instructions are run. Nehalem has no ERMS and FSRM, which halve copies under emulation. */
+export function accelerationArgs(accelerator: Accelerator): string[] {
+  return accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg', '-cpu', 'Nehalem'];
+}
+
+/** Nothing but what is asked for: no default devices, no user configuration, no display; a reboot ends the process. */
+export const BARE_ARGS = ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'] as const;
+
+/** QEMU's own seccomp filter. */
+export const SECCOMP_ARGS = [
+  '-sandbox',
+  'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
+] as const;
+
+/**
+ * The guest kernel's command line. A microvm without ACPI cannot power off: it reboots (by triple fault, the shortest way),
+ * and `-no-reboot` turns that into an end. Under emulation TSC calibration fails on a loaded host, so the rate is given.
+ */
+export function kernelCommandLine({ accelerator, tscKhz }: GuestSettings): string {
+  const common = 'console=ttyS0 quiet reboot=t panic=-1 no_timer_check root=/dev/vda rw';
+  if (accelerator === 'kvm' || tscKhz === undefined) return common;
+  return `${common} tsc_early_khz=${tscKhz} tsc=reliable`;
+}
+
+/** The whole command line of one machine's QEMU, without the program. Relative paths are taken from the machine's directory. */
+export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
+  return [
+    ...['-name', `atoll-${spec.id}`],
+    ...['-M', 'microvm,acpi=off,rtc=on,memory-backend=mem'],
+    ...accelerationArgs(guest.accelerator),
+    ...['-m', String(spec.memSizeMib), '-smp', String(spec.vcpuCount)],
+    ...BARE_ARGS,
+    ...SECCOMP_ARGS,
+    ...[
+      '-object',
+      `memory-backend-file,id=mem,size=${spec.memSizeMib}M,mem-path=${MACHINE_FILES.memory},share=on`,
+    ],
+    ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
+    ...['-serial', 'stdio'],
+    ...diskArgs('root', spec.rootDisk),
+    ...['-object', 'rng-random,id=entropy,filename=/dev/urandom', '-device', 'virtio-rng-device,rng=entropy'],
+    ...['-chardev', `socket,id=agent,path=${MACHINE_FILES.agent},server=on,wait=off`],
+    ...[
+      '-device',
+      'virtio-serial-device,id=serial',
+      '-device',
+      'virtserialport,bus=serial.0,chardev=agent,name=agent',
+    ],
+    ...[
+      '-chardev',
+      `socket,id=qmp,path=${MACHINE_FILES.qmp},server=on,wait=off`,
+      '-mon',
+      'chardev=qmp,mode=control',
+    ],
+  ];
+}
+
+/**
+ * A disk that lives as long as its machine: `cache=unsafe` skips the host's fsync, which would only guard a throw-away
+ * layer against a crash of the host, where the machine ends as well.
+ */
+function diskArgs(id: string, path: string): string[] {
+  // QEMU reads a comma in a value as the end of it, unless it is doubled.
+  const file = path.replaceAll(',', ',,');
+  return [
+    ...['-drive', `id=${id},file=${file},format=qcow2,if=none,cache=unsafe,discard=unmap`],
+    ...['-device', `virtio-blk-device,drive=${id}`],
+  ];
+}

@@ -1,0 +1,66 @@
+import { H2GuestAgent } from './adapters/agent-h2/agent.ts';
+import { PromMetrics } from './adapters/metrics-prom/metrics.ts';
+import { LocalStorage } from './adapters/storage-local/storage.ts';
+import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
+import type { Config } from './config.ts';
+import { Exec } from './domain/exec.ts';
+import { Guests } from './domain/guests.ts';
+import { recover } from './domain/recover.ts';
+import { Registry } from './domain/registry.ts';
+import { Sandboxes } from './domain/sandboxes.ts';
+import { buildApp } from './http/app.ts';
+import { Deadline } from './lib/deadline.ts';
+import { DirectoryLock } from './lib/lock.ts';
+import { createLogger } from './lib/logger.ts';
+import { RequestScope } from './lib/request-context.ts';
+import { VERSION } from './version.ts';
+
+// What the host has to answer before the first request: a trial of KVM, and old machines that end.
+const START_MS = 30_000;
+
+/**
+ * Wires the adapters to the domain and the domain to HTTP, takes the state directory, clears what an earlier run left there,
+ * and listens. Rejects, with all of it undone, when one of these fails.
+ */
+export async function startDaemon(config: Config, unknownVariables: readonly string[]) {
+  const scope = new RequestScope();
+  const log = createLogger(config.logFormat, config.logLevel, scope);
+  for (const name of unknownVariables) log.warn({ name }, 'no such variable: it is ignored');
+
+  await using stack = new AsyncDisposableStack();
+  stack.use(await DirectoryLock.acquire(config.stateDir));
+
+  using deadline = Deadline.in(START_MS, 'the start of the daemon');
+  const storage = await LocalStorage.open(config.stateDir, config.baseRootfs);
+  const vmm = await QemuVmm.create(
+    {
+      kernel: config.kernelPath,
+      initramfs: config.initramfsPath,
+      accelerator: config.accelerator,
+      stateDir: config.stateDir,
+    },
+    deadline,
+  );
+  if (vmm.kvmFault !== undefined)
+    log.warn({ reason: vmm.kvmFault }, 'no KVM: machines are emulated, which is slower');
+  await recover(vmm, storage, log);
+
+  const metrics = new PromMetrics();
+  const registry = new Registry();
+  const guests = new Guests(registry);
+  const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
+  const ports = { vmm, agent: new H2GuestAgent(), storage, metrics };
+  const sandboxes = new Sandboxes(ports, registry, config, log);
+  stack.defer(() => sandboxes.shutdown());
+
+  const renderMetrics = () => metrics.render();
+  const app = await buildApp(
+    { sandboxes, guests, exec, renderMetrics },
+    { ...config, log, scope, version: VERSION },
+  );
+  stack.defer(() => app.close());
+  const url = await app.listen(config.listen);
+  log.info({ url, accelerator: vmm.accelerator, version: VERSION }, 'listening');
+
+  return { log, stop: stack.move() };
+}

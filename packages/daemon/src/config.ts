@@ -1,0 +1,170 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { availableParallelism, homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
+
+/** The daemon's settings, from its environment. Paths are absolute, sizes as the names say. */
+export interface Config {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Undefined: no token is asked for. */
+  readonly authToken: string | undefined;
+  readonly kernelPath: string;
+  readonly baseRootfs: string;
+  readonly initramfsPath: string;
+  readonly stateDir: string;
+  readonly accelerator: 'auto' | 'kvm' | 'tcg';
+  readonly sizes: {
+    readonly vcpuCount: number;
+    readonly maxVcpuCount: number;
+    readonly memSizeMib: number;
+    readonly maxMemSizeMib: number;
+  };
+  readonly maxBodyBytes: number;
+  readonly maxExecOutputBytes: number;
+  readonly bootTimeoutMs: number;
+  readonly concurrentBoots: number;
+  readonly logFormat: 'json' | 'pretty';
+  readonly logLevel: string;
+}
+
+/** Every malformed variable of an environment, one line each: its name, its value, what it takes. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const MIB = 1024 * 1024;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** Reads variables one by one and collects what is wrong with them. */
+class Reader {
+  readonly faults: string[] = [];
+  readonly read = new Set<string>();
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  /** The value; an empty one equals none. */
+  text(name: string): string | undefined {
+    this.read.add(name);
+    const value = this.#env[name];
+    return value === '' ? undefined : value;
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    return this.fault(name, text, `an integer from ${min} to ${max}`, fallback);
+  }
+
+  choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const found = choices.find((choice) => choice === text);
+    return found ?? this.fault(name, text, `one of ${choices.join(', ')}`, fallback);
+  }
+
+  path(name: string, fallback: string): string {
+    const text = this.text(name);
+    if (text === undefined || isAbsolute(text)) return text ?? fallback;
+    return this.fault(name, text, 'an absolute path', fallback);
+  }
+
+  /** A file that must be there, since no sandbox boots without it. */
+  file(name: string, fallback: string): string {
+    const path = this.path(name, fallback);
+    try {
+      accessSync(path, constants.R_OK);
+      if (statSync(path).isFile()) return path;
+    } catch {
+      // Said below, the same for a missing file and for one that is not a file.
+    }
+    return this.fault(name, path, 'the path of a readable file (npm run setup builds the default one)', path);
+  }
+
+  address(name: string, fallback: string): Config['listen'] {
+    const text = this.text(name) ?? fallback;
+    const match = /^(\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(text);
+    const port = Number(match?.[2]);
+    if (match?.[1] !== undefined && port <= 65_535) return { host: match[1].replace(/^\[|\]$/g, ''), port };
+    return this.fault(name, text, 'host:port, such as 127.0.0.1:7777', { host: '', port: 0 });
+  }
+
+  fault<T>(name: string, value: string, takes: string, fallback: T): T {
+    this.faults.push(`${name}=${value}: takes ${takes}`);
+    return fallback;
+  }
+}
+
+/** Where the guest's kernel, root file system and initramfs are built: guest/lib.sh has the same rule. */
+function cacheDir(env: Environment): string {
+  if (env.ATOLL_CACHE_DIR) return env.ATOLL_CACHE_DIR;
+  if (process.getuid?.() === 0) return '/var/cache/atoll';
+  return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'atoll');
+}
+
+function defaultStateDir(env: Environment): string {
+  if (process.getuid?.() === 0) return '/var/lib/atoll';
+  return join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'atoll');
+}
+
+/** A default may not lie above its ceiling. */
+function size(
+  reader: Reader,
+  name: string,
+  ceilingName: string,
+  fallback: number,
+  ceilingFallback: number,
+  min: number,
+) {
+  const ceiling = reader.integer(ceilingName, ceilingFallback, min, 1_048_576);
+  const value = reader.integer(name, Math.min(fallback, ceiling), min, 1_048_576);
+  if (value > ceiling)
+    reader.fault(name, String(value), `at most ${ceilingName}, which is ${ceiling}`, value);
+  return { value, ceiling };
+}
+
+/**
+ * Reads the daemon's settings. Throws ConfigError with every fault at once. `unknown` lists the SERVICE_ variables that
+ * nobody reads: most often a misspelt one.
+ */
+export function loadConfig(env: Environment): { config: Config; unknown: readonly string[] } {
+  const reader = new Reader(env);
+  const current = join(cacheDir(env), 'current');
+  const vcpu = size(reader, 'SERVICE_VCPU_COUNT', 'SERVICE_MAX_VCPU_COUNT', 2, 16, 1);
+  const mem = size(reader, 'SERVICE_MEM_SIZE_MIB', 'SERVICE_MAX_MEM_SIZE_MIB', 512, 16_384, MIN_MEM_SIZE_MIB);
+  const config: Config = {
+    listen: reader.address('SERVICE_LISTEN_ADDR', '127.0.0.1:7777'),
+    authToken: reader.text('SERVICE_AUTH_TOKEN'),
+    kernelPath: reader.file('SERVICE_KERNEL_PATH', join(current, 'vmlinux')),
+    baseRootfs: reader.file('SERVICE_BASE_ROOTFS', join(current, 'rootfs.ext4')),
+    initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
+    stateDir: reader.path('SERVICE_STATE_DIR', defaultStateDir(env)),
+    accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),
+    sizes: {
+      vcpuCount: vcpu.value,
+      maxVcpuCount: vcpu.ceiling,
+      memSizeMib: mem.value,
+      maxMemSizeMib: mem.ceiling,
+    },
+    maxBodyBytes: reader.integer('SERVICE_MAX_BODY_BYTES', 64 * MIB, 1024, 512 * MIB),
+    maxExecOutputBytes: reader.integer('SERVICE_MAX_EXEC_OUTPUT_BYTES', 32 * MIB, 1024, 256 * MIB),
+    bootTimeoutMs: reader.integer('SERVICE_BOOT_TIMEOUT_SECS', 60, 1, 3600) * 1000,
+    concurrentBoots: reader.integer('SERVICE_CONCURRENT_BOOTS', 2 * availableParallelism(), 1, 1024),
+    logFormat: reader.choice('SERVICE_LOG_FORMAT', ['pretty', 'json'], 'pretty'),
+    logLevel: reader.choice('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
+  };
+  if (reader.faults.length > 0) throw new ConfigError(reader.faults);
+  const unknown = Object.keys(env).filter((name) => name.startsWith('SERVICE_') && !reader.read.has(name));
+  return { config: Object.freeze(config), unknown };
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import type { CreateSandbox } from '@atoll/contract/sandboxes';
+import { AtollError } from '../lib/errors.ts';
+import { availableMemoryBytes } from '../lib/host-memory.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** Sizes that a request may ask for, and those it gets when it asks for none. */
+export interface Sizes {
+  readonly vcpuCount: number;
+  readonly maxVcpuCount: number;
+  readonly memSizeMib: number;
+  readonly maxMemSizeMib: number;
+}
+
+/** Below this the guest's kernel and agent do not come up: 26 MiB of kernel and initramfs, unpacked beside themselves. */
+export const MIN_MEM_SIZE_MIB = 64;
+
+// A machine that boots and idles writes about 130 MiB of its memory file, whatever its size.
+const DISK_RESERVE_MIB = 256;
+
+const MIB = 1024 * 1024;
+
+/** Turns a request into the sandbox it asks for, within the daemon's limits. Throws INVALID_REQUEST. */
+export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
+  return {
+    id: randomUUID(),
+    name: request.name,
+    tags: request.tags ?? {},
+    createdAtUnix: Math.floor(Date.now() / 1000),
+    vcpuCount: within('vcpu_count', request.vcpu_count ?? sizes.vcpuCount, 1, sizes.maxVcpuCount),
+    memSizeMib: within(
+      'mem_size_mib',
+      request.mem_size_mib ?? sizes.memSizeMib,
+      MIN_MEM_SIZE_MIB,
+      sizes.maxMemSizeMib,
+    ),
+  };
+}
+
+function within(field: string, value: number, min: number, max: number): number {
+  if (value >= min && value <= max) return value;
+  throw AtollError.of('INVALID_REQUEST', { field, problem: `takes ${min} to ${max}, got ${value}` });
+}
+
+/** Throws INSUFFICIENT_MEMORY or INSUFFICIENT_DISK when the host cannot carry the sandbox now. */
+export async function assertRoom(sandbox: Sandbox, storage: Storage): Promise<void> {
+  const freeMib = Math.floor((await availableMemoryBytes()) / MIB);
+  if (freeMib < sandbox.memSizeMib) {
+    throw AtollError.of('INSUFFICIENT_MEMORY', { needMib: sandbox.memSizeMib, freeMib });
+  }
+  const freeDiskMib = Math.floor((await storage.freeBytes()) / MIB);
+  if (freeDiskMib < DISK_RESERVE_MIB) {
+    const path = storage.machinesDir;
+    throw AtollError.of('INSUFFICIENT_DISK', { needMib: DISK_RESERVE_MIB, freeMib: freeDiskMib, path });
+  }
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { AtollError, reasonOf } from '../lib/errors.ts';
+import type { Deadline } from '../lib/deadline.ts';
+import type { AgentSession, GuestAgent } from '../ports/agent.ts';
+import type { CreatePhase, Metrics } from '../ports/metrics.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { Machine, Vmm } from '../ports/vmm.ts';
+import type { Running, Sandbox } from './sandbox.ts';
+
+/** What a launch needs of the outside. */
+export interface LaunchPorts {
+  readonly vmm: Vmm;
+  readonly agent: GuestAgent;
+  readonly storage: Storage;
+  readonly metrics: Metrics;
+}
+
+// What the guest's kernel credits as a full pool: 256 bits (random(4)).
+const ENTROPY_BYTES = 32;
+
+/**
+ * Brings up a sandbox from nothing: disk, machine, agent, identity. Answers when a command can run in it. When a step fails,
+ * those before it are undone, newest first, and BOOT_FAILED says why.
+ */
+export async function boot(
+  ports: LaunchPorts,
+  sandbox: Sandbox,
+  env: Readonly<Record<string, string>>,
+  deadline: Deadline,
+): Promise<Running> {
+  const { vmm, agent, storage, metrics } = ports;
+  const { id } = sandbox;
+  const total = stopwatch(metrics, 'total');
+  await using stack = new AsyncDisposableStack();
+  try {
+    const clone = stopwatch(metrics, 'rootfs_clone');
+    const files = await storage.createMachine(id, deadline.signal);
+    stack.defer(() => storage.removeMachine(id));
+    clone();
+
+    const setup = stopwatch(metrics, 'setup');
+    const started = performance.now();
+    const machine = await vmm.boot({ ...sandbox, ...files }, deadline);
+    stack.defer(() => machine.stop());
+    const session = await orMachineEnd(machine, agent.connect(machine.agentSocket, deadline));
+    stack.defer(() => session.close());
+    metrics.booted(performance.now() - started);
+    await orMachineEnd(machine, introduce(session, sandbox, env, deadline.signal));
+    setup();
+
+    total();
+    return { machine, agent: session, resources: stack.move() };
+  } catch (error) {
+    const { aborted, reason } = deadline.signal as { aborted: boolean; reason: unknown };
+    if (aborted && reason instanceof AtollError) throw reason;
+    throw AtollError.of(
+      'BOOT_FAILED',
+      { id, reason: error instanceof Error ? error.message : String(error) },
+      error,
+    );
+  }
+}
+
+/** Tells a fresh guest who it is. */
+function introduce(
+  session: AgentSession,
+  { id, name }: Sandbox,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<void> {
+  return session.configure(
+    {
+      env,
+      hostname: name ?? id.slice(0, 8),
+      machineId: id.replaceAll('-', ''),
+      clockUnixNs: BigInt(Date.now()) * 1_000_000n,
+      entropy: randomBytes(ENTROPY_BYTES),
+    },
+    signal,
+  );
+}
+
+/** Waits for a step, but no longer than the machine lives. A failure quotes the console: a guest says why there, if anywhere. */
+async function orMachineEnd<T>(machine: Machine, step: Promise<T>): Promise<T> {
+  const ended = machine.exited.then((reason) => {
+    throw new Error(`${reason} before its agent answered`);
+  });
+  try {
+    return await Promise.race([step, ended]);
+  } catch (error) {
+    const console = machine.console();
+    throw new Error(`${reasonOf(error)}${console === '' ? '' : `; the end of its console:\n${console}`}`, {
+      cause: error,
+    });
+  }
+}
+
+function stopwatch(metrics: Metrics, phase: CreatePhase): () => void {
+  const started = performance.now();
+  return () => metrics.createPhase(phase, performance.now() - started);
+}

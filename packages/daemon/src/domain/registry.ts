@@ -1,0 +1,121 @@
+import { AtollError } from '../lib/errors.ts';
+import type { Running, Sandbox } from './sandbox.ts';
+import { assertTransition } from './state.ts';
+import type { SandboxState } from './state.ts';
+
+interface Entry {
+  readonly sandbox: Sandbox;
+  state: SandboxState;
+  running?: Running;
+  lostBecause?: string;
+}
+
+/** A sandbox that can be talked to. */
+export interface LiveSandbox {
+  readonly sandbox: Sandbox;
+  readonly running: Running;
+}
+
+// How many sandboxes whose machine ended by itself are remembered, so that a late caller learns what happened.
+const LOST_KEPT = 1000;
+
+/** Which sandboxes there are and in which state, and who holds which name. Kept in memory: machines die with the daemon. */
+export class Registry {
+  readonly #byId = new Map<string, Entry>();
+  readonly #byName = new Map<string, Entry>();
+
+  /** Enters a sandbox that is about to start and gives it its name, or throws NAME_TAKEN. */
+  reserve(sandbox: Sandbox): void {
+    const { name } = sandbox;
+    const holder = name === undefined ? undefined : this.#byName.get(name);
+    if (holder !== undefined && name !== undefined && holder.state !== 'lost') {
+      throw AtollError.of('NAME_TAKEN', { name, holder: `sandbox ${holder.sandbox.id}` });
+    }
+    const entry: Entry = { sandbox, state: 'starting' };
+    this.#byId.set(sandbox.id, entry);
+    if (name !== undefined) this.#byName.set(name, entry);
+  }
+
+  goLive(id: string, running: Running): void {
+    const entry = this.#move(id, 'live');
+    entry.running = running;
+  }
+
+  /** Takes a live sandbox out of service; its name stays taken until `forget`. Throws when it is not live. */
+  beginStop(idOrName: string): LiveSandbox {
+    const live = this.live(idOrName, 'be stopped');
+    this.#move(live.sandbox.id, 'stopping');
+    return live;
+  }
+
+  /** Notes that a live sandbox's machine ended by itself. Answers undefined when it was not live, and changes nothing. */
+  lose(id: string, reason: string): LiveSandbox | undefined {
+    const entry = this.#byId.get(id);
+    if (entry?.state !== 'live' || entry.running === undefined) return undefined;
+    this.#move(id, 'lost');
+    entry.lostBecause = reason;
+    const { sandbox, running } = entry;
+    delete entry.running;
+    this.#forgetOldestLost();
+    return { sandbox, running };
+  }
+
+  /** Lets go of a sandbox and its name. */
+  forget(id: string): void {
+    const { sandbox } = this.#move(id, 'gone');
+    this.#byId.delete(id);
+    if (sandbox.name !== undefined && this.#byName.get(sandbox.name)?.sandbox.id === id)
+      this.#byName.delete(sandbox.name);
+  }
+
+  /**
+   * The live sandbox of an id or name. Throws NOT_FOUND, ILLEGAL_STATE while it starts, or SANDBOX_UNREACHABLE when its
+   * machine ended by itself.
+   */
+  live(idOrName: string, action: string): LiveSandbox {
+    const entry = this.#find(idOrName);
+    if (entry.state === 'lost') {
+      const { id } = entry.sandbox;
+      throw AtollError.of('SANDBOX_UNREACHABLE', { id, reason: entry.lostBecause ?? 'its VM ended' });
+    }
+    if (entry.running === undefined) {
+      throw AtollError.of('ILLEGAL_STATE', { id: entry.sandbox.id, state: entry.state, action });
+    }
+    return { sandbox: entry.sandbox, running: entry.running };
+  }
+
+  /** The id of a sandbox whose machine ended by itself. */
+  lostId(idOrName: string): string | undefined {
+    const { sandbox, state } = this.#find(idOrName);
+    return state === 'lost' ? sandbox.id : undefined;
+  }
+
+  /** Every live sandbox, oldest first. */
+  list(): LiveSandbox[] {
+    return [...this.#byId.values()].flatMap(({ sandbox, state, running }) =>
+      state === 'live' && running !== undefined ? [{ sandbox, running }] : [],
+    );
+  }
+
+  /** What a caller can name: all but those that are being stopped. */
+  #find(idOrName: string): Entry {
+    const entry = this.#byId.get(idOrName) ?? this.#byName.get(idOrName);
+    if (entry === undefined || entry.state === 'stopping') {
+      throw AtollError.of('NOT_FOUND', { kind: 'sandbox', id: idOrName });
+    }
+    return entry;
+  }
+
+  #move(id: string, to: SandboxState): Entry {
+    const entry = this.#byId.get(id);
+    if (entry === undefined) throw new Error(`sandbox ${id} is not in the registry`);
+    assertTransition(id, entry.state, to);
+    entry.state = to;
+    return entry;
+  }
+
+  #forgetOldestLost(): void {
+    const lost = [...this.#byId.values()].filter(({ state }) => state === 'lost');
+    for (const { sandbox } of lost.slice(0, Math.max(0, lost.length - LOST_KEPT))) this.forget(sandbox.id);
+  }
+}

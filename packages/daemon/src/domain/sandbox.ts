@@ -1,0 +1,20 @@
+import type { AgentSession } from '../ports/agent.ts';
+import type { Machine } from '../ports/vmm.ts';
+
+/** The durable identity of a sandbox: what was asked for, and stays true of it. */
+export interface Sandbox {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAtUnix: number;
+  readonly vcpuCount: number;
+  readonly memSizeMib: number;
+}
+
+/** What a live sandbox runs on. */
+export interface Running {
+  readonly machine: Machine;
+  readonly agent: AgentSession;
+  /** Ends the machine and gives back all that was taken for it, newest first. */
+  readonly resources: AsyncDisposableStack;
+}

@@ -1,0 +1,129 @@
+import { pino } from 'pino';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeMetrics } from '../testing/fake-metrics.ts';
+import { FakeStorage } from '../testing/fake-storage.ts';
+import { FakeVmm } from '../testing/fake-vmm.ts';
+import { Guests } from './guests.ts';
+import { Registry } from './registry.ts';
+import { Sandboxes } from './sandboxes.ts';
+
+const SIZES = { vcpuCount: 2, maxVcpuCount: 4, memSizeMib: 128, maxMemSizeMib: 256 };
+const { signal } = new AbortController();
+
+async function setUp() {
+  const ports = {
+    vmm: new FakeVmm(),
+    agent: new FakeAgent(),
+    storage: await FakeStorage.open(),
+    metrics: new FakeMetrics(),
+  };
+  const registry = new Registry();
+  const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
+  const sandboxes = new Sandboxes(ports, registry, options, pino({ level: 'silent' }));
+  const stack = new AsyncDisposableStack();
+  stack.use(ports.storage);
+  stack.defer(() => sandboxes.shutdown());
+  const leftovers = async () => [...ports.vmm.machines.keys(), ...(await ports.storage.listMachines())];
+  return { ...ports, registry, sandboxes, leftovers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const codeOf = (code: string) => expect.objectContaining({ code }) as Error;
+
+test('a create introduces the guest to itself and counts', async () => {
+  await using it = await setUp();
+  const { id } = await it.sandboxes.create({ name: 'web', env: { A: '1' } }, signal);
+  const [session] = it.agent.sessions.values();
+  expect(session?.identity).toMatchObject({
+    hostname: 'web',
+    env: { A: '1' },
+    machineId: id.replaceAll('-', ''),
+  });
+  expect(session?.identity.entropy).toHaveLength(32);
+  expect(it.metrics).toMatchObject({ created: 1, active: 1, phases: ['rootfs_clone', 'setup', 'total'] });
+});
+
+test('sizes are those asked for, else the defaults, and never above the ceilings', async () => {
+  await using it = await setUp();
+  expect(await it.sandboxes.create({}, signal)).toMatchObject({ vcpuCount: 2, memSizeMib: 128 });
+  expect(await it.sandboxes.create({ vcpu_count: 4, mem_size_mib: 256 }, signal)).toMatchObject({
+    vcpuCount: 4,
+  });
+  await expect(it.sandboxes.create({ vcpu_count: 5 }, signal)).rejects.toThrow(
+    'vcpu_count: takes 1 to 4, got 5',
+  );
+  await expect(it.sandboxes.create({ mem_size_mib: 257 }, signal)).rejects.toThrow(
+    'mem_size_mib: takes 64 to 256',
+  );
+});
+
+test('tags filter, and all must match', async () => {
+  await using it = await setUp();
+  const { id } = await it.sandboxes.create({ tags: { team: 'a', stage: 'dev' } }, signal);
+  await it.sandboxes.create({ tags: { team: 'a' } }, signal);
+  const idsOf = (...tags: [string, string][]) => it.sandboxes.list(tags).map((sandbox) => sandbox.id);
+  expect(idsOf()).toHaveLength(2);
+  expect(idsOf(['team', 'a'])).toHaveLength(2);
+  expect(idsOf(['team', 'a'], ['stage', 'dev'])).toEqual([id]);
+  expect(idsOf(['team', 'a'], ['team', 'b'])).toEqual([]);
+  expect(idsOf(['constructor', 'x'])).toEqual([]);
+});
+
+test('a create that fails at its agent leaves nothing, not even its name', async () => {
+  await using it = await setUp();
+  vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+  await expect(it.sandboxes.create({ name: 'web' }, signal)).rejects.toThrow(codeOf('BOOT_FAILED'));
+  expect(await it.leftovers()).toEqual([]);
+  await it.sandboxes.create({ name: 'web' }, signal);
+});
+
+test('a create whose client goes away is undone', async () => {
+  await using it = await setUp();
+  const client = new AbortController();
+  vi.spyOn(it.agent, 'connect').mockImplementationOnce(async (_socket, deadline) => {
+    client.abort(new Error('the client went away'));
+    await sleep(1);
+    deadline.signal.throwIfAborted();
+    throw new Error('unreachable');
+  });
+  await expect(it.sandboxes.create({}, client.signal)).rejects.toThrow('the client went away');
+  expect(await it.leftovers()).toEqual([]);
+});
+
+test('a destroyed sandbox leaves nothing', async () => {
+  await using it = await setUp();
+  await it.sandboxes.create({ name: 'web' }, signal);
+  await it.sandboxes.destroy('web');
+  expect(await it.leftovers()).toEqual([]);
+  await expect(it.sandboxes.destroy('web')).rejects.toThrow(codeOf('NOT_FOUND'));
+  expect(it.metrics.active).toBe(0);
+});
+
+test('a machine that ends by itself is cleared up, and the next call learns why', async () => {
+  await using it = await setUp();
+  const guests = new Guests(it.registry);
+  const { id } = await it.sandboxes.create({}, signal);
+  const [machine] = it.vmm.machines.values();
+  machine?.crash('its guest shut down');
+  await vi.waitFor(async () => expect(await it.leftovers()).toEqual([]));
+  expect(it.sandboxes.list([])).toEqual([]);
+  await expect(guests.reach(id, (agent) => agent.health(signal))).rejects.toThrow('its guest shut down');
+  await it.sandboxes.destroy(id);
+  await expect(guests.reach(id, (agent) => agent.health(signal))).rejects.toThrow(codeOf('NOT_FOUND'));
+});
+
+test('a shutdown gives up creates, ends sandboxes, and leaves nothing', async () => {
+  await using it = await setUp();
+  await it.sandboxes.create({}, signal);
+  vi.spyOn(it.agent, 'connect').mockImplementationOnce((_socket, deadline) =>
+    deadline.race(new Promise(() => undefined)),
+  );
+  const hanging = it.sandboxes.create({}, signal);
+  const outcome = expect(hanging).rejects.toThrow(codeOf('SHUTTING_DOWN'));
+  await vi.waitFor(() => expect(it.agent.connect).toHaveBeenCalled());
+  await it.sandboxes.shutdown();
+  await outcome;
+  expect(await it.leftovers()).toEqual([]);
+  await expect(it.sandboxes.create({}, signal)).rejects.toThrow(codeOf('SHUTTING_DOWN'));
+});

@@ -1,0 +1,148 @@
+import type { CreateSandbox } from '@atoll/contract/sandboxes';
+import type { Logger } from 'pino';
+import { Deadline } from '../lib/deadline.ts';
+import { AtollError, reasonOf } from '../lib/errors.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { assertRoom, specify } from './admission.ts';
+import type { Sizes } from './admission.ts';
+import { boot } from './launch.ts';
+import type { LaunchPorts } from './launch.ts';
+import type { Registry } from './registry.ts';
+import type { Running, Sandbox } from './sandbox.ts';
+
+export interface SandboxesOptions {
+  readonly sizes: Sizes;
+  readonly bootTimeoutMs: number;
+  /** Boots at a time; the others wait. More than the processors can carry makes all of them late. */
+  readonly concurrentBoots: number;
+}
+
+/** Creates, lists and ends sandboxes. */
+export class Sandboxes {
+  readonly #ports: LaunchPorts;
+  readonly #registry: Registry;
+  readonly #options: SandboxesOptions;
+  readonly #log: Logger;
+  readonly #boots: Semaphore;
+  /** Creates and stops under way, so that a shutdown can wait for them. */
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #shutdown = new AbortController();
+
+  constructor(ports: LaunchPorts, registry: Registry, options: SandboxesOptions, log: Logger) {
+    this.#ports = ports;
+    this.#registry = registry;
+    this.#options = options;
+    this.#log = log;
+    this.#boots = new Semaphore(options.concurrentBoots);
+  }
+
+  /** Creates a sandbox; a command can run in it when this answers. Aborting undoes whatever was done. */
+  async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
+    const sandbox = specify(request, this.#options.sizes);
+    return this.#track(
+      this.#launch(sandbox, request.env ?? {}, AbortSignal.any([signal, this.#shutdown.signal])),
+    );
+  }
+
+  get(idOrName: string): Sandbox {
+    return this.#registry.live(idOrName, 'be shown').sandbox;
+  }
+
+  /** The live sandboxes that carry all of these tags, oldest first. */
+  list(tags: readonly (readonly [key: string, value: string])[]): Sandbox[] {
+    return this.#registry
+      .list()
+      .map(({ sandbox }) => sandbox)
+      .filter((sandbox) =>
+        tags.every(([key, value]) => Object.hasOwn(sandbox.tags, key) && sandbox.tags[key] === value),
+      );
+  }
+
+  /** Ends a sandbox and removes all it held. One whose machine ended by itself is dismissed. */
+  async destroy(idOrName: string): Promise<void> {
+    const lost = this.#registry.lostId(idOrName);
+    if (lost !== undefined) {
+      this.#registry.forget(lost);
+      return;
+    }
+    const { sandbox, running } = this.#registry.beginStop(idOrName);
+    await this.#track(this.#end(sandbox, running));
+    this.#log.info({ sandbox_id: sandbox.id }, 'sandbox destroyed');
+  }
+
+  /** Gives up every create and ends every sandbox; answers when nothing of them is left. */
+  async shutdown(): Promise<void> {
+    this.#shutdown.abort(AtollError.of('SHUTTING_DOWN', {}));
+    for (const { sandbox } of this.#registry.list()) void this.#track(this.destroy(sandbox.id));
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  async #launch(
+    sandbox: Sandbox,
+    env: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Sandbox> {
+    const { id } = sandbox;
+    this.#registry.reserve(sandbox);
+    try {
+      using _place = await this.#boots.acquire(signal);
+      await assertRoom(sandbox, this.#ports.storage);
+      using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
+      const running = await boot(this.#ports, sandbox, env, deadline);
+      this.#registry.goLive(id, running);
+      this.#watch(sandbox, running);
+    } catch (error) {
+      this.#registry.forget(id);
+      this.#log.warn({ sandbox_id: id, reason: reasonOf(error) }, 'sandbox not created');
+      throw error;
+    }
+    this.#ports.metrics.sandboxCreated();
+    this.#countActive();
+    this.#log.info({ sandbox_id: id, name: sandbox.name }, 'sandbox created');
+    return sandbox;
+  }
+
+  /** Notices when a machine ends by itself, and clears up behind it. */
+  #watch(sandbox: Sandbox, { machine }: Running): void {
+    const { id } = sandbox;
+    void machine.exited.then(async (reason) => {
+      const lost = this.#registry.lose(id, reason);
+      if (lost === undefined) return; // It is being stopped: the end was asked for.
+      this.#log.warn({ sandbox_id: id, reason, console: machine.console() }, 'sandbox lost');
+      await this.#track(this.#release(sandbox, lost.running));
+      this.#countActive();
+    });
+  }
+
+  async #end(sandbox: Sandbox, running: Running): Promise<void> {
+    try {
+      await this.#release(sandbox, running);
+    } finally {
+      this.#registry.forget(sandbox.id);
+      this.#countActive();
+    }
+  }
+
+  /** What cannot be given back is logged, and reclaimed at the daemon's next start. */
+  async #release(sandbox: Sandbox, { resources }: Running): Promise<void> {
+    try {
+      await resources.disposeAsync();
+    } catch (error) {
+      this.#log.error({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'sandbox not cleaned up entirely');
+    }
+  }
+
+  #countActive(): void {
+    this.#ports.metrics.sandboxesActive(this.#registry.list().length);
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#underWay.add(settled);
+    void settled.then(() => this.#underWay.delete(settled));
+    return work;
+  }
+}

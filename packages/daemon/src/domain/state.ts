@@ -1,0 +1,19 @@
+/**
+ * What a sandbox can be.
+ * starting: its machine boots; stopping: its machine is being ended and its files removed; lost: its machine ended by itself,
+ * and the reason is kept for a while; gone: nothing of it is left.
+ */
+export type SandboxState = 'starting' | 'live' | 'stopping' | 'lost' | 'gone';
+
+/** Every legal step. What is not here is a fault of the daemon, and throws. */
+const TRANSITIONS: Record<SandboxState, readonly SandboxState[]> = {
+  starting: ['live', 'gone'],
+  live: ['stopping', 'lost'],
+  stopping: ['gone'],
+  lost: ['gone'],
+  gone: [],
+};
+
+export function assertTransition(id: string, from: SandboxState, to: SandboxState): void {
+  if (!TRANSITIONS[from].includes(to)) throw new Error(`sandbox ${id}: no step leads from ${from} to ${to}`);
+}

@@ -1,0 +1,103 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import Fastify from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
+import {
+  jsonSchemaTransform,
+  jsonSchemaTransformObject,
+  serializerCompiler,
+} from 'fastify-type-provider-zod';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { RequestScope } from '../lib/request-context.ts';
+import { requireToken } from './auth.ts';
+import { malformedRequest } from './malformed.ts';
+import { parseBodies } from './bodies.ts';
+import { answerErrors, sendError } from './errors.ts';
+import { answerUnknownRoutes } from './not-found.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
+import { execRoutes } from './routes/exec.ts';
+import { fileRoutes } from './routes/files.ts';
+import { operationalRoutes } from './routes/operational.ts';
+import { rawFileRoutes } from './routes/raw-files.ts';
+import { sandboxRoutes } from './routes/sandboxes.ts';
+import type { Services } from './services.ts';
+import { validateRequests } from './validation.ts';
+
+export interface AppOptions {
+  readonly authToken: string | undefined;
+  readonly maxBodyBytes: number;
+  readonly log: FastifyBaseLogger;
+  readonly scope: RequestScope;
+  readonly version: string;
+}
+
+// A sandbox's name has 64 characters at most; a longer path segment still deserves its own 404.
+const MAX_PARAM_LENGTH = 1024;
+
+/** The whole HTTP interface, not yet listening. */
+export async function buildApp(services: Services, options: AppOptions) {
+  const { authToken, maxBodyBytes, log, scope, version } = options;
+  const app = Fastify({
+    loggerInstance: log,
+    // The log's own mixin names the request, in the domain's lines as well.
+    childLoggerFactory: (logger) => logger,
+    disableRequestLogging: true,
+    genReqId: requestIdOf,
+    bodyLimit: maxBodyBytes,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
+    clientErrorHandler: malformedRequest,
+    frameworkErrors: (error, request, reply) => {
+      void reply.header(REQUEST_ID_HEADER, request.id);
+      sendError(error, request, reply, maxBodyBytes);
+    },
+    forceCloseConnections: true,
+  }).withTypeProvider<ZodTypeProvider>();
+
+  app.setSerializerCompiler(serializerCompiler);
+  validateRequests(app);
+  parseBodies(app);
+  answerErrors(app, maxBodyBytes);
+  app.addHook('onRequest', (request, reply, done) => {
+    void reply.header(REQUEST_ID_HEADER, request.id);
+    scope.run({ request_id: request.id }, done);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions } = request;
+    // The route, not the address: a query may hold a token.
+    request.log.debug(
+      {
+        request_id: request.id,
+        method,
+        route: routeOptions.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
+    done();
+  });
+  requireToken(app, authToken);
+  answerUnknownRoutes(app);
+
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Atoll',
+        version,
+        description: 'Boots isolated microVM sandboxes and runs commands in them.',
+      },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'silent' });
+  await app.register(operationalRoutes(services));
+  await app.register(sandboxRoutes(services));
+  await app.register(execRoutes(services));
+  await app.register(fileRoutes(services));
+  await app.register(rawFileRoutes(services));
+  return app;
+}

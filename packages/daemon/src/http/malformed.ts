@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { REQUEST_ID_HEADER } from './request-id.ts';
+
+/** Answers what is no HTTP request at all, which no route or hook ever sees, in the shape of every other error. */
+export function malformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify({
+    error: `request: is not valid HTTP/1.1 (${error.code ?? error.message})`,
+    code: 'INVALID_REQUEST',
+  });
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${REQUEST_ID_HEADER}: ${randomUUID()}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

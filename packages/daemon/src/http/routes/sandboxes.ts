@@ -1,0 +1,97 @@
+import {
+  CreateSandbox,
+  DeleteSandboxQuery,
+  SandboxFilter,
+  SandboxId,
+  SandboxItem,
+  SandboxList,
+  SandboxParams,
+} from '@atoll/contract/sandboxes';
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { Sandbox } from '../../domain/sandbox.ts';
+import { AtollError } from '../../lib/errors.ts';
+import { clientGone } from '../abort.ts';
+import type { Services } from '../services.ts';
+import { errorAnswers, NoContent } from '../schemas.ts';
+
+const tags = ['sandboxes'];
+
+/** Create, list, show and destroy. */
+export function sandboxRoutes({ sandboxes }: Services): FastifyPluginCallbackZod {
+  return (app, _options, done) => {
+    app.post(
+      '/sandboxes',
+      {
+        schema: {
+          tags,
+          summary: 'Boot a sandbox; answers when a command can run in it',
+          body: CreateSandbox,
+          response: { 200: SandboxId, ...errorAnswers(400, 401, 409, 413, 500, 503) },
+        },
+      },
+      async (request, reply) => {
+        const { id } = await sandboxes.create(request.body, clientGone(reply));
+        return { id };
+      },
+    );
+    app.get(
+      '/sandboxes',
+      {
+        schema: {
+          tags,
+          summary: 'List live sandboxes; tag.<key>=<value> filters, all must match',
+          querystring: SandboxFilter,
+          response: { 200: SandboxList, ...errorAnswers(400, 401) },
+        },
+      },
+      (request) => ({ sandboxes: sandboxes.list(request.query).map(toItem) }),
+    );
+    app.get(
+      '/sandboxes/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Show one live sandbox',
+          params: SandboxParams,
+          response: { 200: SandboxItem, ...errorAnswers(401, 404, 409, 502) },
+        },
+      },
+      (request) => toItem(sandboxes.get(request.params.id)),
+    );
+    app.delete(
+      '/sandboxes/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Stop a sandbox',
+          params: SandboxParams,
+          querystring: DeleteSandboxQuery,
+          response: { 204: NoContent, ...errorAnswers(400, 401, 404, 409, 501) },
+        },
+      },
+      async (request, reply) => {
+        if (request.query.keep === 'true') throw AtollError.of('KEEP_UNAVAILABLE', {});
+        await sandboxes.destroy(request.params.id);
+        return reply.status(204).send(null);
+      },
+    );
+    done();
+  };
+}
+
+function toItem(sandbox: Sandbox): SandboxItem {
+  return {
+    id: sandbox.id,
+    name: sandbox.name ?? null,
+    tags: { ...sandbox.tags },
+    created_at_unix: sandbox.createdAtUnix,
+    image_id: null,
+    vcpu_count: sandbox.vcpuCount,
+    mem_size_mib: sandbox.memSizeMib,
+    egress: null,
+    rate_limit: null,
+    drives: [],
+    jailed: false,
+    parent_snapshot_id: null,
+  };
+}

@@ -1,0 +1,12 @@
+import type { Exec } from '../domain/exec.ts';
+import type { Guests } from '../domain/guests.ts';
+import type { Sandboxes } from '../domain/sandboxes.ts';
+
+/** What the routes call. */
+export interface Services {
+  readonly sandboxes: Sandboxes;
+  readonly guests: Guests;
+  readonly exec: Exec;
+  /** All metrics in Prometheus' text format. */
+  readonly renderMetrics: () => Promise<string>;
+}

@@ -1,0 +1,105 @@
+import type { Readable } from 'node:stream';
+import type { Deadline } from '../lib/deadline.ts';
+
+/** What a guest is told it is. Absent fields stay as they are. */
+export interface Identity {
+  /** Environment of every command; replaces the earlier one. Lives in the guest's memory only. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly hostname?: string;
+  /** 32 hexadecimal digits (machine-id(5)). */
+  readonly machineId?: string;
+  /** Wall clock, nanoseconds since 1970. */
+  readonly clockUnixNs?: bigint;
+  /** Bytes for the kernel's entropy pool. */
+  readonly entropy?: Uint8Array;
+}
+
+export interface AgentHealth {
+  /** Generation of the agent's protocol: a message that a newer one brings is not sent to an older one. */
+  readonly generation: number;
+  readonly version: string;
+  readonly kernel: string;
+}
+
+export interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+  readonly user?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly stdin?: Uint8Array | undefined;
+}
+
+/** How a command ended. */
+export interface CommandExit {
+  readonly exitCode: number;
+  readonly timedOut: boolean;
+}
+
+/** Gets a command's output as it comes. */
+export type OutputSink = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+
+export interface FileStream {
+  /** Length in bytes where the guest knows it beforehand. */
+  readonly size: number | undefined;
+  readonly body: Readable;
+}
+
+export type FileType = 'file' | 'dir' | 'symlink' | 'fifo' | 'socket' | 'block' | 'char';
+
+export interface FileEntry {
+  readonly name: string;
+  readonly type: FileType;
+  readonly is_dir: boolean;
+  readonly is_symlink: boolean;
+  readonly size: number;
+  readonly mode: number;
+  readonly mtime_unix: number;
+}
+
+/**
+ * The agent inside one guest. Every method rejects with a GuestError when the guest refuses, with AgentLost when the guest
+ * cannot be reached or stops answering, and with the signal's reason when that aborts. Paths are absolute or relative to `/`.
+ */
+export interface AgentSession {
+  health(signal: AbortSignal): Promise<AgentHealth>;
+  configure(identity: Identity, signal: AbortSignal): Promise<void>;
+  /** Runs a command to its end. Aborting kills it with all its process group. */
+  exec(command: Command, onOutput: OutputSink, signal: AbortSignal): Promise<CommandExit>;
+  readFile(path: string, signal: AbortSignal): Promise<FileStream>;
+  /** Creates or replaces the content; the parent directory must exist. */
+  writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void>;
+  chmod(path: string, mode: number, signal: AbortSignal): Promise<void>;
+  chown(path: string, uid: number, gid: number, signal: AbortSignal): Promise<void>;
+  mkdir(path: string, parents: boolean, signal: AbortSignal): Promise<void>;
+  rename(from: string, to: string, signal: AbortSignal): Promise<void>;
+  copy(from: string, to: string, signal: AbortSignal): Promise<void>;
+  symlink(target: string, linkPath: string, signal: AbortSignal): Promise<void>;
+  readlink(path: string, signal: AbortSignal): Promise<string>;
+  truncate(path: string, size: number, signal: AbortSignal): Promise<void>;
+  listDir(path: string, signal: AbortSignal): Promise<readonly FileEntry[]>;
+  close(): void;
+}
+
+/** Reaches guest agents. */
+export interface GuestAgent {
+  /** Opens a session over the machine's agent socket; answers when the agent has. Rejects at the deadline. */
+  connect(socket: string, deadline: Deadline): Promise<AgentSession>;
+}
+
+/** The guest's kernel or agent refused an operation: the request was at fault, not the machine. */
+export class GuestError extends Error {
+  override readonly name = 'GuestError';
+  /** Name of the errno, as errno(3) spells it. */
+  readonly errno: string;
+  constructor(errno: string, message: string) {
+    super(message);
+    this.errno = errno;
+  }
+}
+
+/** The agent cannot be reached, or does not answer any more. */
+export class AgentLost extends Error {
+  override readonly name = 'AgentLost';
+}

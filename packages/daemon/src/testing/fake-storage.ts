@@ -1,0 +1,42 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MachineFiles, Storage } from '../ports/storage.ts';
+
+/** Directories without disks in them; `storage.contract.ts` holds it to what the real one does. */
+export class FakeStorage implements Storage, AsyncDisposable {
+  readonly machinesDir: string;
+
+  private constructor(machinesDir: string) {
+    this.machinesDir = machinesDir;
+  }
+
+  static async open(): Promise<FakeStorage> {
+    return new FakeStorage(await mkdtemp(join(tmpdir(), 'atoll-fake-')));
+  }
+
+  async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
+    signal.throwIfAborted();
+    const dir = join(this.machinesDir, id);
+    const rootDisk = join(dir, 'root.qcow2');
+    await mkdir(dir);
+    await writeFile(rootDisk, '');
+    return { dir, rootDisk };
+  }
+
+  async removeMachine(id: string): Promise<void> {
+    await rm(join(this.machinesDir, id), { recursive: true, force: true });
+  }
+
+  listMachines(): Promise<readonly string[]> {
+    return readdir(this.machinesDir);
+  }
+
+  freeBytes(): Promise<number> {
+    return Promise.resolve(2 ** 40);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.machinesDir, { recursive: true, force: true });
+  }
+}
