@@ -1,7 +1,16 @@
 /** The floors of ARCHITECTURE.md: http -> domain -> ports <- adapters, with lib and contract under all of them. */
 const daemon = 'packages/daemon/src';
 
-const forbid = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
+/** Tests and what they stand on may look anywhere. */
+const tests = ['\\.(test|contract)\\.ts$', `^${daemon}/testing/`];
+
+const forbid = (name, comment, from, to) => ({
+  name,
+  severity: 'error',
+  comment,
+  from: { ...from, pathNot: [...tests, ...(from.pathNot ?? [])] },
+  to,
+});
 
 module.exports = {
   forbidden: [
@@ -53,9 +62,15 @@ module.exports = {
       'compose.ts alone names concrete adapters.',
       {
         path: `^${daemon}/`,
-        pathNot: [`^${daemon}/adapters/`, `^${daemon}/compose\\.ts$`, '\\.(test|contract)\\.ts$'],
+        pathNot: [`^${daemon}/adapters/`, `^${daemon}/compose\\.ts$`],
       },
       { path: `^${daemon}/adapters/` },
+    ),
+    forbid(
+      'testing-is-for-tests',
+      'What tests stand on is no part of the daemon.',
+      { path: `^${daemon}/` },
+      { path: `^${daemon}/testing/` },
     ),
     forbid(
       'e2e-is-black-box',

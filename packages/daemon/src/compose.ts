@@ -31,7 +31,7 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   stack.use(await DirectoryLock.acquire(config.stateDir));
 
   using deadline = Deadline.in(START_MS, 'the start of the daemon');
-  const storage = await LocalStorage.open(config.stateDir, config.baseRootfs);
+  const storage = await LocalStorage.open(config.stateDir, config.baseRootfs, deadline.signal);
   const vmm = await QemuVmm.create(
     {
       kernel: config.kernelPath,
@@ -62,5 +62,5 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const url = await app.listen(config.listen);
   log.info({ url, accelerator: vmm.accelerator, version: VERSION }, 'listening');
 
-  return { log, stop: stack.move() };
+  return { url, log, stop: stack.move() };
 }

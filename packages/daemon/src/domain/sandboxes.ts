@@ -98,7 +98,7 @@ export class Sandboxes {
     }
     this.#ports.metrics.sandboxCreated();
     this.#countActive();
-    this.#log.info({ sandbox_id: id, name: sandbox.name }, 'sandbox created');
+    this.#log.info({ sandbox_id: id, sandbox_name: sandbox.name }, 'sandbox created');
     return sandbox;
   }
 

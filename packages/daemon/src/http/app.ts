@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import Fastify from 'fastify';
+import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
 import {
   jsonSchemaTransform,
@@ -38,10 +38,11 @@ const MAX_PARAM_LENGTH = 1024;
 export async function buildApp(services: Services, options: AppOptions) {
   const { authToken, maxBodyBytes, log, scope, version } = options;
   const app = Fastify({
-    loggerInstance: log,
+    // The framework's own remarks are of no use to whoever runs the daemon; its warnings are.
+    loggerInstance: log.child({}, { level: 'warn' }),
     // The log's own mixin names the request, in the domain's lines as well.
     childLoggerFactory: (logger) => logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
@@ -64,7 +65,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request;
     // The route, not the address: a query may hold a token.
-    request.log.debug(
+    log.debug(
       {
         request_id: request.id,
         method,

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
+import { constants, copyFile, mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from '../../lib/run.ts';
 import type { MachineFiles, Storage } from '../../ports/storage.ts';
@@ -6,27 +6,32 @@ import type { MachineFiles, Storage } from '../../ports/storage.ts';
 /** Machines' files on a local file system: `<state dir>/machines/<sandbox id>/`. */
 export class LocalStorage implements Storage {
   readonly machinesDir: string;
-  readonly #baseRootfs: string;
+  readonly #emptyLayer: string;
 
-  private constructor(machinesDir: string, baseRootfs: string) {
+  private constructor(machinesDir: string, emptyLayer: string) {
     this.machinesDir = machinesDir;
-    this.#baseRootfs = baseRootfs;
+    this.#emptyLayer = emptyLayer;
   }
 
-  static async open(stateDir: string, baseRootfs: string): Promise<LocalStorage> {
+  /**
+   * Prepares the directories, and an empty layer over the base: 200 KB that name the base and are the same for every machine,
+   * so that a new disk is a copy of them, which takes 1 ms where qemu-img takes 20.
+   */
+  static async open(stateDir: string, baseRootfs: string, signal: AbortSignal): Promise<LocalStorage> {
     const machinesDir = join(stateDir, 'machines');
+    const emptyLayer = join(stateDir, 'empty-layer.qcow2');
     await mkdir(machinesDir, { recursive: true, mode: 0o700 });
-    return new LocalStorage(machinesDir, baseRootfs);
+    await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', baseRootfs, emptyLayer], signal);
+    return new LocalStorage(machinesDir, emptyLayer);
   }
 
   async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
     const dir = join(this.machinesDir, id);
     const rootDisk = join(dir, 'root.qcow2');
+    signal.throwIfAborted();
     await mkdir(dir, { mode: 0o700 });
     try {
-      // A layer over the base: 200 KB whatever the base's size, where a copy would take half a second.
-      const base = ['-F', 'raw', '-b', this.#baseRootfs];
-      await run('qemu-img', ['create', '-q', '-f', 'qcow2', ...base, rootDisk], signal);
+      await copyFile(this.#emptyLayer, rootDisk, constants.COPYFILE_FICLONE);
     } catch (error) {
       await this.removeMachine(id);
       throw error;

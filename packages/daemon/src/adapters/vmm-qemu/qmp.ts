@@ -60,7 +60,9 @@ export class QmpClient {
       waiting.clear();
     };
     socket.on('error', fail).on('close', () => fail(new QmpError('the monitor closed its control socket')));
-    createInterface({ input: socket }).on('line', (line) => {
+    const lines = createInterface({ input: socket });
+    lines.on('error', () => undefined); // Readline emits the socket's errors once more.
+    lines.on('line', (line) => {
       const message = JSON.parse(line) as Message;
       if (message.event !== undefined) onEvent(message.event, message.data ?? {});
       else if (message.QMP) greeting.resolve(message.QMP.version.qemu);

@@ -1,0 +1,26 @@
+import { Deadline } from '../lib/deadline.ts';
+import { FakeAgent } from './fake-agent.ts';
+import { FakeStorage } from './fake-storage.ts';
+import { FakeVmm } from './fake-vmm.ts';
+import { agentSuite } from './suites/agent.ts';
+import { storageSuite } from './suites/storage.ts';
+import { vmmSuite } from './suites/vmm.ts';
+
+vmmSuite('the fake Vmm', async () => {
+  const [vmm, storage] = [new FakeVmm(), await FakeStorage.open()];
+  const runs = (pid: number) => [...vmm.machines.values()].some((machine) => machine.pid === pid);
+  return { vmm, storage, runs, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+});
+
+storageSuite('the fake Storage', async () => {
+  const storage = await FakeStorage.open();
+  return { storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+});
+
+agentSuite('the fake GuestAgent', async () => {
+  const fake = new FakeAgent();
+  using deadline = Deadline.in(1000, 'the connection');
+  const agent = await fake.connect('guest', deadline);
+  const crash = () => Promise.resolve(fake.sessions.get('guest')?.lose());
+  return { agent, crash, [Symbol.asyncDispose]: () => Promise.resolve() };
+});

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { H2GuestAgent } from '../adapters/agent-h2/agent.ts';
+import { LocalStorage } from '../adapters/storage-local/storage.ts';
+import { QemuVmm } from '../adapters/vmm-qemu/vmm.ts';
+import { loadConfig } from '../config.ts';
+import { Deadline } from '../lib/deadline.ts';
+import { agentSuite } from './suites/agent.ts';
+import { storageSuite } from './suites/storage.ts';
+import { vmmSuite } from './suites/vmm.ts';
+
+const SET_UP_MS = 60_000;
+const { config } = loadConfig(process.env);
+
+/** The real adapters on a directory of their own. */
+async function setUp() {
+  await using stack = new AsyncDisposableStack();
+  using deadline = Deadline.in(SET_UP_MS, 'the set-up');
+  const dir = await mkdtemp(join(tmpdir(), 'atoll-contract-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const storage = await LocalStorage.open(dir, config.baseRootfs, deadline.signal);
+  const vmm = await QemuVmm.create(
+    {
+      kernel: config.kernelPath,
+      initramfs: config.initramfsPath,
+      accelerator: config.accelerator,
+      stateDir: dir,
+    },
+    deadline,
+  );
+  stack.defer(() => vmm.reclaim(storage.machinesDir).then(() => undefined));
+  const held = stack.move();
+  return { storage, vmm, [Symbol.asyncDispose]: () => held.disposeAsync() };
+}
+
+storageSuite('LocalStorage', setUp);
+
+vmmSuite('QemuVmm', async () => ({ ...(await setUp()), runs: (pid) => existsSync(`/proc/${pid}`) }));
+
+agentSuite('H2GuestAgent with a real guest', async () => {
+  const it = await setUp();
+  using deadline = Deadline.in(SET_UP_MS, 'the boot');
+  const id = randomUUID();
+  const files = await it.storage.createMachine(id, deadline.signal);
+  const machine = await it.vmm.boot({ id, ...files, vcpuCount: 2, memSizeMib: 256 }, deadline);
+  const agent = await new H2GuestAgent().connect(machine.agentSocket, deadline);
+  return { ...it, agent, crash: () => machine.stop() };
+});

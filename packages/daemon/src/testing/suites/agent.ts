@@ -1,0 +1,129 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AgentLost } from '../../ports/agent.ts';
+import type { AgentSession, Command, GuestError } from '../../ports/agent.ts';
+
+export interface AgentUnderTest extends AsyncDisposable {
+  readonly agent: AgentSession;
+  /** Ends what the agent runs in, as a machine ends that nobody asked to. */
+  readonly crash: () => Promise<void>;
+}
+
+const { signal } = new AbortController();
+const bare: Command = { command: 'true', args: [], env: {} };
+
+const refusedWith = (errno: string) => expect.objectContaining({ errno }) as GuestError;
+
+/** What every agent keeps. The guest has /tmp and a shell's usual small programs. */
+export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): void {
+  describe(name, () => {
+    let it: AgentUnderTest;
+    let agent: AgentSession;
+    beforeAll(async () => {
+      it = await setUp();
+      ({ agent } = it);
+    });
+    afterAll(() => it[Symbol.asyncDispose]());
+
+    async function run(command: Partial<Command>) {
+      let [stdout, stderr] = ['', ''];
+      const sink = (stream: 'stdout' | 'stderr', chunk: Buffer) => {
+        if (stream === 'stdout') stdout += chunk.toString();
+        else stderr += chunk.toString();
+      };
+      const exit = await agent.exec({ ...bare, ...command }, sink, signal);
+      return { stdout, stderr, ...exit };
+    }
+
+    test('it tells its generation', async () => {
+      expect((await agent.health(signal)).generation).toBeGreaterThanOrEqual(1);
+    });
+
+    test('a command answers its output and its exit code', async () => {
+      expect(await run({ command: 'echo', args: ['a', '$HOME'] })).toMatchObject({
+        stdout: 'a $HOME\n',
+        exitCode: 0,
+      });
+      expect(await run({ command: 'false' })).toMatchObject({ stdout: '', exitCode: 1, timedOut: false });
+      expect(await run({ command: 'no-such' })).toMatchObject({
+        exitCode: 127,
+        stderr: 'no-such: command not found\n',
+      });
+      const stdin = Buffer.alloc(300_000, 'abc');
+      expect((await run({ command: 'cat', stdin })).stdout).toBe(stdin.toString());
+    });
+
+    test("a call's variables win over the sandbox's", async () => {
+      await agent.configure({ env: { A: 'sandbox', B: 'sandbox' } }, signal);
+      const { stdout } = await run({ command: 'env', env: { B: 'call', C: 'call' } });
+      expect(stdout.split('\n')).toEqual(expect.arrayContaining(['A=sandbox', 'B=call', 'C=call']));
+    });
+
+    test('a command that takes too long is killed, and so is one whose caller goes away', async () => {
+      expect(await run({ command: 'sleep', args: ['60'], timeoutMs: 50 })).toMatchObject({
+        exitCode: 124,
+        timedOut: true,
+      });
+      const caller = new AbortController();
+      const call = agent.exec({ ...bare, command: 'sleep', args: ['60'] }, () => undefined, caller.signal);
+      setTimeout(() => caller.abort(new Error('went away')), 50);
+      await expect(call).rejects.toThrow('went away');
+    });
+
+    test('a file goes in and comes out', async () => {
+      const content = Buffer.alloc(200_001, '\0\xffx', 'latin1');
+      await agent.writeFile('/tmp/a', content, signal);
+      await agent.writeFile('/tmp/b', Readable.from([content]), signal);
+      for (const path of ['/tmp/a', '/tmp/b', 'tmp/b']) {
+        const { size, body } = await agent.readFile(path, signal);
+        expect(size).toBe(content.length);
+        expect((await buffer(body)).equals(content)).toBe(true);
+      }
+      await agent.writeFile('/tmp/a', new Uint8Array(), signal);
+      expect(await buffer((await agent.readFile('/tmp/a', signal)).body)).toHaveLength(0);
+    });
+
+    test('directories, links and names', async () => {
+      await agent.mkdir('/tmp/d/e', true, signal);
+      await agent.mkdir('/tmp/d/e', true, signal);
+      await agent.writeFile('/tmp/d/f', Buffer.from('12345'), signal);
+      await agent.chmod('/tmp/d/f', 0o640, signal);
+      await agent.chown('/tmp/d/f', 1, 1, signal);
+      await agent.truncate('/tmp/d/f', 3, signal);
+      await agent.copy('/tmp/d/f', '/tmp/d/g', signal);
+      await agent.rename('/tmp/d/g', '/tmp/d/h', signal);
+      await agent.symlink('/tmp/d/f', '/tmp/d/l', signal);
+      expect(await agent.readlink('/tmp/d/l', signal)).toBe('/tmp/d/f');
+      const entries = await agent.listDir('/tmp/d', signal);
+      expect(entries.map(({ name, type }) => `${name} ${type}`)).toEqual([
+        'e dir',
+        'f file',
+        'h file',
+        'l symlink',
+      ]);
+      expect(entries[1]).toMatchObject({ size: 3, mode: 0o640, is_dir: false, is_symlink: false });
+      expect(await buffer((await agent.readFile('/tmp/d/l', signal)).body)).toEqual(Buffer.from('123'));
+    });
+
+    test.each<[string, string, (agent: AgentSession) => Promise<unknown>]>([
+      ['reading what is not there', 'ENOENT', (to) => to.readFile('/none', signal)],
+      ['reading a directory', 'EISDIR', (to) => to.readFile('/tmp', signal)],
+      ['writing where no directory is', 'ENOENT', (to) => to.writeFile('/none/a', Buffer.alloc(1), signal)],
+      ['making what is there', 'EEXIST', (to) => to.mkdir('/tmp', false, signal)],
+      ['reading the target of no link', 'EINVAL', (to) => to.readlink('/tmp', signal)],
+      ['listing what is not there', 'ENOENT', (to) => to.listDir('/none', signal)],
+      ['moving what is not there', 'ENOENT', (to) => to.rename('/none', '/tmp/x', signal)],
+    ])('%s is refused with %s', async (_what, errno, act) => {
+      await expect(act(agent)).rejects.toThrow(refusedWith(errno));
+    });
+
+    test('when its machine ends, calls in flight and later ones learn it', async () => {
+      const call = agent.exec({ ...bare, command: 'sleep', args: ['60'] }, () => undefined, signal);
+      const outcome = expect(call).rejects.toThrow(AgentLost);
+      await it.crash();
+      await outcome;
+      await expect(agent.health(signal)).rejects.toThrow(AgentLost);
+    });
+  });
+}
