@@ -64,20 +64,26 @@ export async function boot(
 /** Tells a fresh guest who it is. */
 function introduce(
   session: AgentSession,
-  { id, name }: Sandbox,
+  sandbox: Sandbox,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<void> {
   return session.configure(
     {
       env,
-      hostname: name ?? id.slice(0, 8),
-      machineId: id.replaceAll('-', ''),
+      hostname: hostnameOf(sandbox),
+      machineId: sandbox.id.replaceAll('-', ''),
       clockUnixNs: BigInt(Date.now()) * 1_000_000n,
       entropy: randomBytes(ENTROPY_BYTES),
     },
     signal,
   );
+}
+
+/** A sandbox's name made a host name, in which neither an underscore nor a hyphen at an end may stand (RFC 1123). */
+function hostnameOf({ id, name = '' }: Sandbox): string {
+  const hostname = name.replaceAll('_', '-').replace(/^-+|-+$/g, '');
+  return hostname === '' ? id.slice(0, 8) : hostname;
 }
 
 /** Waits for a step, but no longer than the machine lives. A failure quotes the console: a guest says why there, if anywhere. */

@@ -44,6 +44,17 @@ test('a create introduces the guest to itself and counts', async () => {
   expect(it.metrics).toMatchObject({ created: 1, active: 1, phases: ['rootfs_clone', 'setup', 'total'] });
 });
 
+test.each([
+  ['web', 'web'],
+  ['my_box', 'my-box'],
+  ['-a-', 'a'],
+  ['__', /^[0-9a-f]{8}$/],
+])('a sandbox named %s has a host name that is one', async (name, hostname) => {
+  await using it = await setUp();
+  await it.sandboxes.create({ name }, signal);
+  expect([...it.agent.sessions.values()][0]?.identity.hostname).toMatch(hostname);
+});
+
 test('sizes are those asked for, else the defaults, and never above the ceilings', async () => {
   await using it = await setUp();
   expect(await it.sandboxes.create({}, signal)).toMatchObject({ vcpuCount: 2, memSizeMib: 128 });

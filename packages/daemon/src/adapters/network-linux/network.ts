@@ -1,0 +1,107 @@
+import { NetworkExhausted } from '../../ports/network.ts';
+import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
+import { planNetwork } from './plan.ts';
+import type { NetworkPlan, NetworkSettings } from './plan.ts';
+import { assertHostReady, findUplink } from './host.ts';
+import { egressRules, hostRules, releaseRules } from './ruleset.ts';
+import { changeRules, forgetConnections } from './tools.ts';
+
+// Giving a lease back is two commands of some milliseconds each; a request's abort does not stop it.
+const RELEASE_MS = 10_000;
+
+export interface LinuxNetworkOptions extends NetworkSettings {
+  /** The interface to the outside; undefined: that of the default route. */
+  readonly uplink: string | undefined;
+}
+
+/** Taps on a Linux bridge, and nftables rules; needs CAP_NET_ADMIN, and a host that is set up. */
+export class LinuxNetwork implements Network {
+  readonly plan: NetworkPlan;
+  /** The interface to the outside; undefined when the host has none, and then guests reach nothing beyond it. */
+  readonly uplink: string | undefined;
+  /** Longest unused first: what is still under way to the last holder of an address has time to end. */
+  readonly #free: NetworkLease[];
+  readonly #leased = new Set<number>();
+
+  private constructor(plan: NetworkPlan, uplink: string | undefined) {
+    this.plan = plan;
+    this.uplink = uplink;
+    this.#free = [...plan.leases];
+  }
+
+  /** Rejects, saying what is wrong and what mends it, when the host is not set up for these settings. */
+  static async create(options: LinuxNetworkOptions, signal: AbortSignal): Promise<LinuxNetwork> {
+    const plan = planNetwork(options);
+    const uplink = options.uplink ?? (await findUplink(signal));
+    await assertHostReady(plan, uplink, signal);
+    return new LinuxNetwork(plan, uplink);
+  }
+
+  get size(): number {
+    return this.plan.leases.length;
+  }
+
+  lease(): NetworkLease {
+    const lease = this.#free.shift();
+    if (lease === undefined) throw new NetworkExhausted(this.size);
+    this.#leased.add(lease.slot);
+    return lease;
+  }
+
+  async applyEgress(
+    lease: NetworkLease,
+    policy: EgressPolicy | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
+    await changeRules(egressRules(this.plan, lease, policy), signal);
+  }
+
+  async release(lease: NetworkLease): Promise<void> {
+    if (!this.#leased.delete(lease.slot)) return;
+    const signal = AbortSignal.timeout(RELEASE_MS);
+    await changeRules(releaseRules(this.plan, lease), signal);
+    await forgetConnections(lease.address, signal);
+    this.#free.push(lease);
+  }
+
+  async reclaim(held: readonly HeldLease[], signal: AbortSignal): Promise<readonly HeldLease[]> {
+    const [kept, refused] = this.#sort(held);
+    const policies = kept.map(({ lease, egress }) => egressRules(this.plan, lease, egress));
+    await changeRules([hostRules(this.plan, this.uplink), ...policies].join('\n'), signal);
+    // No guest lives across a start, so no connection of one does.
+    await forgetConnections(this.plan.subnet, signal);
+    for (const { lease } of kept) {
+      this.#leased.add(lease.slot);
+      this.#free.splice(
+        this.#free.findIndex(({ slot }) => slot === lease.slot),
+        1,
+      );
+    }
+    return refused;
+  }
+
+  /** Tells leases that still are what their slot makes them from those that are not. */
+  #sort(held: readonly HeldLease[]): [kept: HeldLease[], refused: HeldLease[]] {
+    const kept = new Map<number, HeldLease>();
+    const refused: HeldLease[] = [];
+    for (const entry of held) {
+      const { lease } = entry;
+      const own = this.plan.leases[lease.slot];
+      if (own === undefined || kept.has(lease.slot) || !isSame(own, lease)) refused.push(entry);
+      else kept.set(lease.slot, entry);
+    }
+    return [[...kept.values()], refused];
+  }
+}
+
+function isSame(a: NetworkLease, b: NetworkLease): boolean {
+  const { tap, mac, address, prefixLength, gateway } = b;
+  return (
+    a.tap === tap &&
+    a.mac === mac &&
+    a.address === address &&
+    a.prefixLength === prefixLength &&
+    a.gateway === gateway
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * The network with its name server and metadata service as a program, which tests put into a namespace and give a user and a
+ * capability, as the daemon has them. Requests are JSON lines on standard input, answered on standard output; it ends with
+ * its input. Argument: the file that names the host's resolvers.
+ */
+import { createInterface } from 'node:readline';
+import { pino } from 'pino';
+import { MetadataServer } from '../adapters/metadata-http/server.ts';
+import type { GuestIdentity } from '../adapters/metadata-http/document.ts';
+import { NameServer } from '../adapters/network-linux/name-server.ts';
+import { LinuxNetwork } from '../adapters/network-linux/network.ts';
+import { Deadline } from '../lib/deadline.ts';
+import { readNetworkSettings } from '../network-settings.ts';
+import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
+
+const START_MS = 20_000;
+const CALL_MS = 20_000;
+
+const settings = readNetworkSettings({
+  text: (name) => process.env[name],
+  integer: (name, fallback) => Number(process.env[name] ?? fallback),
+  fault: (name, value, takes) => {
+    throw new Error(`${name}=${value}: takes ${takes}`);
+  },
+});
+const identities = new Map<string, GuestIdentity>();
+
+await using stack = new AsyncDisposableStack();
+using deadline = Deadline.in(START_MS, 'the start');
+const network = await LinuxNetwork.create(settings, deadline.signal);
+const { plan } = network;
+stack.use(
+  await NameServer.start(plan, process.argv[2] ?? '/etc/resolv.conf', pino({}, process.stderr), deadline),
+);
+const identityOf = (address: string) => identities.get(address);
+stack.use(await MetadataServer.listen({ host: plan.gateway, port: plan.metadataPort, identityOf }));
+
+const methods = {
+  size: () => network.size,
+  lease: () => network.lease(),
+  applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: true }) =>
+    network.applyEgress(lease, policy, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
+  release: ({ lease }: { lease: NetworkLease }) => network.release(lease),
+  reclaim: ({ held }: { held: HeldLease[] }) => network.reclaim(held, AbortSignal.timeout(CALL_MS)),
+  identify: ({ address, identity }: { address: string; identity: GuestIdentity }) => {
+    identities.set(address, identity);
+  },
+};
+
+interface Request {
+  readonly id: number;
+  readonly method: keyof typeof methods;
+  readonly params: never;
+}
+
+async function answer({ id, method, params }: Request): Promise<void> {
+  try {
+    write({ id, result: (await methods[method](params)) ?? null });
+  } catch (error) {
+    write({ id, error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+  }
+}
+
+function write(reply: object): void {
+  process.stdout.write(`${JSON.stringify(reply)}\n`);
+}
+
+write({ id: 0, result: 'ready' });
+for await (const line of createInterface({ input: process.stdin })) void answer(JSON.parse(line) as Request);
