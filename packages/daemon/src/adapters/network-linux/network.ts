@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import { Semaphore } from '../../lib/semaphore.ts';
 import { NetworkExhausted } from '../../ports/network.ts';
 import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
 import { planNetwork } from './plan.ts';
@@ -6,8 +8,8 @@ import { assertHostReady, findUplink } from './host.ts';
 import { egressRules, hostRules, releaseRules } from './ruleset.ts';
 import { changeRules, forgetConnections } from './tools.ts';
 
-// Giving a lease back is two commands of some milliseconds each; a request's abort does not stop it.
-const RELEASE_MS = 10_000;
+// Giving a lease back is two commands of some milliseconds each, on a host that may be as busy as can be.
+const RELEASE_MS = 30_000;
 
 export interface LinuxNetworkOptions extends NetworkSettings {
   /** The interface to the outside; undefined: that of the default route. */
@@ -22,6 +24,8 @@ export class LinuxNetwork implements Network {
   /** Longest unused first: what is still under way to the last holder of an address has time to end. */
   readonly #free: NetworkLease[];
   readonly #leased = new Set<number>();
+  /** Every change is a process or two; more of them at once than processors only slow each other down. */
+  readonly #turns = new Semaphore(availableParallelism());
 
   private constructor(plan: NetworkPlan, uplink: string | undefined) {
     this.plan = plan;
@@ -54,11 +58,14 @@ export class LinuxNetwork implements Network {
     signal: AbortSignal,
   ): Promise<void> {
     if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
+    using _turn = await this.#turns.acquire(signal);
     await changeRules(egressRules(this.plan, lease, policy), signal);
   }
 
   async release(lease: NetworkLease): Promise<void> {
     if (!this.#leased.delete(lease.slot)) return;
+    // No request's abort stops it, and its time begins with its turn.
+    using _turn = await this.#turns.acquire(new AbortController().signal);
     const signal = AbortSignal.timeout(RELEASE_MS);
     await changeRules(releaseRules(this.plan, lease), signal);
     await forgetConnections(lease.address, signal);

@@ -8,6 +8,10 @@ import type { NetworkPlan } from './plan.ts';
 /** Where guests find the metadata service. The host has no such address: a cloud's own service may answer it there. */
 export const METADATA_ADDRESS = '169.254.169.254';
 
+/**
+ * Each slot has its chain from the start, empty while there is no lease, and then nothing gets out. A change of policy is one of
+ * rules alone: nft reads every element of every list before it changes a map, which takes long beside a long policy.
+ */
 const egressChain = ({ slot }: NetworkLease) => `egress-${slot}`;
 
 /**
@@ -66,9 +70,7 @@ function hostTable(plan: NetworkPlan, uplink: string | undefined): string {
   const { bridge, gateway, dnsPort, metadataPort } = plan;
   return `
 table inet ${bridge} {
-  map policies {
-    type ipv4_addr : verdict
-  }
+${plan.leases.map((lease) => `  chain ${egressChain(lease)} { }`).join('\n')}
 
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
@@ -122,7 +124,9 @@ function closedForward(bridge: string): string {
  * not only the first of a connection, so a new one holds at once. Packets that connection tracking cannot place would leave
  * with the guest's own address. Link-local addresses stay on their link: a cloud's metadata service is one.
  */
-function forward({ bridge, subnet }: NetworkPlan, uplink: string): string {
+function forward({ bridge, subnet, leases }: NetworkPlan, uplink: string): string {
+  // A jump comes back here from the end of a chain; a goto would not, and the packet would be accepted.
+  const policies = leases.map((lease) => `${lease.address} : jump ${egressChain(lease)}`);
   return `
   chain forward {
     type filter hook forward priority filter; policy accept;
@@ -136,7 +140,7 @@ function forward({ bridge, subnet }: NetworkPlan, uplink: string): string {
     ct state invalid drop
     ip daddr 169.254.0.0/16 drop
     tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu
-    ip saddr vmap @policies
+    ip saddr vmap { ${policies.join(',\n      ')} }
     drop
   }
 
@@ -155,12 +159,10 @@ export function egressRules(
   const chain = `inet ${bridge} ${egressChain(lease)}`;
   const { mode, allowCidrs, denyCidrs } = policy ?? { mode: 'allow_all', allowCidrs: [], denyCidrs: [] };
   return [
-    `add chain ${chain}`,
     `flush chain ${chain}`,
     ...matchRule(chain, denyCidrs, 'drop'),
     ...matchRule(chain, allowCidrs, 'accept'),
     `add rule ${chain} ${mode === 'allow_all' ? 'accept' : 'drop'}`,
-    `add element inet ${bridge} policies { ${lease.address} : goto ${egressChain(lease)} }`,
   ].join('\n');
 }
 
@@ -168,14 +170,7 @@ function matchRule(chain: string, cidrs: readonly string[], verdict: 'accept' | 
   return cidrs.length === 0 ? [] : [`add rule ${chain} ip daddr { ${cidrs.join(', ')} } ${verdict}`];
 }
 
-/** Takes a lease's policy away, whether it has one or not. */
-export function releaseRules(plan: NetworkPlan, lease: NetworkLease): string {
-  const chain = `inet ${plan.bridge} ${egressChain(lease)}`;
-  return [
-    // Only what is there can be deleted.
-    egressRules(plan, lease, undefined),
-    `delete element inet ${plan.bridge} policies { ${lease.address} }`,
-    `flush chain ${chain}`,
-    `delete chain ${chain}`,
-  ].join('\n');
+/** Takes a lease's policy away: nothing gets out then. */
+export function releaseRules({ bridge }: NetworkPlan, lease: NetworkLease): string {
+  return `flush chain inet ${bridge} ${egressChain(lease)}`;
 }

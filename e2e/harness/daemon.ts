@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from './client.ts';
+import { machineDirs, machinePids } from './host.ts';
+import { Log } from './log.ts';
+import { until, within } from './poll.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MAIN = 'packages/daemon/src/main.ts';
+
+// A start may have to try KVM and to end machines of an earlier run.
+const START_MS = 60_000;
+// Twice what the daemon allows itself.
+const STOP_MS = 40_000;
+
+export type Env = Readonly<Record<string, string>>;
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A daemon of its own, on a port and a state directory of its own. Disposing of it stops it and checks that nothing stays. */
+export class Daemon implements AsyncDisposable {
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly url: string;
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<Ended>;
+  readonly #env: Env;
+
+  private constructor(stateDir: string, env: Env, started: Started, url: string) {
+    this.stateDir = stateDir;
+    this.#env = env;
+    this.#process = started.process;
+    this.#ended = started.ended;
+    this.log = started.log;
+    this.url = url;
+  }
+
+  /** Starts a daemon with these variables and answers once it listens. */
+  static async start(env: Env = {}): Promise<Daemon> {
+    return Daemon.#startIn(await makeStateDir(), env);
+  }
+
+  static async #startIn(stateDir: string, env: Env): Promise<Daemon> {
+    const started = launch(stateDir, env);
+    const { log, ended, process } = started;
+    try {
+      let isOver = false;
+      void ended.then(() => (isOver = true));
+      await until('the daemon listens', () => isOver || log.find('listening') !== undefined, START_MS);
+      const url = log.find('listening')?.['url'];
+      if (typeof url === 'string') return new Daemon(stateDir, env, started, url);
+      throw new Error(`the daemon did not start:\n${log.text()}`);
+    } catch (error) {
+      process.kill('SIGKILL');
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** A client without a token. */
+  get client(): Client {
+    return new Client(this.url);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process.kill(name);
+  }
+
+  ended(withinMs = STOP_MS): Promise<Ended> {
+    return within(`the daemon ends; its log:\n${this.log.tail()}`, this.#ended, withinMs);
+  }
+
+  /** Checks that the daemon has not ended by itself. */
+  assertRunning(): void {
+    if (this.#isRunning) return;
+    const how = this.#process.exitCode ?? this.#process.signalCode;
+    throw new Error(`the daemon ended by itself (${how}); its log:\n${this.log.tail()}`);
+  }
+
+  /** Asks the daemon to end, and checks that it does so in order and leaves nothing. */
+  async stop(withinMs = STOP_MS): Promise<void> {
+    this.signal('SIGTERM');
+    const { code, signal } = await this.ended(withinMs);
+    if (code !== 0) throw new Error(`the daemon ended with ${code ?? signal}; its log:\n${this.log.tail()}`);
+    await this.assertClean();
+  }
+
+  /** Ends the daemon without a chance to clear up. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.ended();
+  }
+
+  /** Starts the next daemon on the same state directory, with the same variables. This one must have ended. */
+  restart(): Promise<Daemon> {
+    return Daemon.#startIn(this.stateDir, this.#env);
+  }
+
+  /** Checks that no process and no file of a machine is left. */
+  async assertClean(): Promise<void> {
+    const pids = await machinePids(this.stateDir);
+    const dirs = await machineDirs(this.stateDir);
+    if (pids.length + dirs.length > 0)
+      throw new Error(`left behind: processes [${pids.join()}], directories [${dirs.join()}]`);
+  }
+
+  get #isRunning(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      if (this.#isRunning) await this.stop();
+    } finally {
+      this.#process.kill('SIGKILL');
+      await rm(this.stateDir, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Starts a daemon that is expected to refuse, and answers what it said. Uses a state directory of its own unless told. */
+export async function startRefused(
+  env: Env,
+  stateDir?: string,
+): Promise<Ended & { readonly stderr: string }> {
+  const dir = stateDir ?? (await makeStateDir());
+  const { process, ended, log } = launch(dir, env);
+  try {
+    return { ...(await within('the daemon refuses to start', ended, START_MS)), stderr: log.stderr };
+  } finally {
+    process.kill('SIGKILL');
+    if (stateDir === undefined) await rm(dir, { recursive: true, force: true });
+  }
+}
+
+interface Started {
+  readonly process: ChildProcess;
+  readonly ended: Promise<Ended>;
+  readonly log: Log;
+}
+
+function launch(stateDir: string, env: Env): Started {
+  // What the caller's own environment sets for another daemon is not for this one.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SERVICE_'));
+  const child = spawn(process.execPath, [MAIN], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...Object.fromEntries(inherited),
+      SERVICE_STATE_DIR: stateDir,
+      SERVICE_LISTEN_ADDR: '127.0.0.1:0',
+      SERVICE_LOG_FORMAT: 'json',
+      ...env,
+    },
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  return { process: child, ended, log: Log.of(child.stdout, child.stderr) };
+}
+
+async function makeStateDir(): Promise<string> {
+  // As the kernel names it: working directories of processes are compared with it.
+  return mkdtemp(join(await realpath(tmpdir()), 'atoll-e2e-'));
+}

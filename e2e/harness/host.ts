@@ -1,0 +1,78 @@
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Ids of the processes, of whatever program, that run below a daemon's `machines` directory: its VMs. */
+export async function machinePids(stateDir: string): Promise<number[]> {
+  const machines = join(stateDir, 'machines');
+  const found: number[] = [];
+  for (const pid of await allPids()) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (cwd.startsWith(`${machines}/`)) found.push(pid);
+  }
+  return found;
+}
+
+/** The process of one sandbox's VM. */
+export async function machinePid(stateDir: string, id: string): Promise<number> {
+  for (const pid of await machinePids(stateDir)) {
+    if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')).endsWith(`/${id}`)) return pid;
+  }
+  throw new Error(`sandbox ${id} has no process`);
+}
+
+/** Names below a daemon's `machines` directory. */
+export async function machineDirs(stateDir: string): Promise<string[]> {
+  return readdir(join(stateDir, 'machines'));
+}
+
+/** Children of a process that are still there, dead ones that nobody waited for included. */
+export async function childrenOf(parent: number): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await allPids()) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    // The name, in brackets, may hold anything: the state and the parent come behind the last bracket.
+    const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (Number(ppid) === parent) found.push(pid);
+  }
+  return found;
+}
+
+/** Open files of a process. */
+export async function openFds(pid: number): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length;
+}
+
+/** What a process uses of memory while something is done, at most, above what it uses before; in bytes. */
+export async function peakGrowth(pid: number, action: () => Promise<void>): Promise<number> {
+  const before = await statusBytes(pid, 'VmRSS');
+  // 5 makes the peak (VmHWM) start anew: proc(5).
+  await writeFile(`/proc/${pid}/clear_refs`, '5');
+  await action();
+  return (await statusBytes(pid, 'VmHWM')) - before;
+}
+
+/** The arguments of every process, as `ps` shows them to everyone. */
+export async function allCommandLines(): Promise<string> {
+  const lines = (await allPids()).map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));
+  return (await Promise.all(lines)).join('\n').replaceAll('\0', ' ');
+}
+
+/** The environment that a process was started with. */
+export async function environmentOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/environ`, 'utf8');
+}
+
+async function statusBytes(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  return kibField(await readFile(`/proc/${pid}/status`, 'utf8'), field) * 1024;
+}
+
+/** A field of /proc/<pid>/status or /proc/meminfo, in KiB. */
+export function kibField(text: string, field: string): number {
+  const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text);
+  if (match === null) throw new Error(`no ${field} in:\n${text}`);
+  return Number(match[1]);
+}
+
+async function allPids(): Promise<number[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+}

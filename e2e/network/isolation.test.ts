@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { arp, ethernet, frame, octets } from './frames.ts';
+import { reaches } from './guest.ts';
+import type { Guest } from './guest.ts';
+import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA, OUTSIDE } from './lab.ts';
+
+const PORT = 7000;
+const BROADCAST = 'ff:ff:ff:ff:ff:ff';
+
+/** A program that connects to a port and prints what it is told there. */
+function knockAt(address: string): string {
+  return `import socket; print(socket.create_connection(("${address}", ${PORT}), 1).recv(99))`;
+}
+
+describe('a guest', () => {
+  let lab: Lab;
+  let guest: Guest;
+  let neighbour: Guest;
+  beforeAll(async () => {
+    lab = await Lab.create();
+    const [first, second] = await lab.addGuests(2);
+    if (first === undefined || second === undefined) throw new Error('too few guests');
+    [guest, neighbour] = [first, second];
+    await neighbour.listen(PORT);
+    await lab.serveHost([GATEWAY, ...HOST_ADDRESSES]);
+    await guest.run('ip', 'address', 'add', 'fd00::1/64', 'dev', 'eth0', 'nodad');
+    await neighbour.run('ip', 'address', 'add', 'fd00::2/64', 'dev', 'eth0', 'nodad');
+  });
+  afterAll(() => lab[Symbol.asyncDispose]());
+
+  const ways = (host: string) =>
+    Promise.all([reaches(guest.tcp(host, PORT)), reaches(guest.udp(host, PORT)), reaches(guest.icmp(host))]);
+  const CLOSED = [false, false, false];
+
+  test('answers itself where its neighbour should not: the test would notice', async () => {
+    expect(await neighbour.tcp(neighbour.lease.address, PORT)).toBe('reached');
+    expect(await neighbour.udp('fd00::2', PORT)).toBe('reached');
+  });
+
+  test('does not reach another over IPv4: directly, knowing its MAC, or by way of the gateway', async () => {
+    const { address, mac } = neighbour.lease;
+    expect(await ways(address)).toEqual(CLOSED);
+    await guest.run('ip', 'neighbour', 'replace', address, 'lladdr', mac, 'nud', 'permanent', 'dev', 'eth0');
+    expect(await ways(address)).toEqual(CLOSED);
+    await guest.run('ip', 'neighbour', 'delete', address, 'dev', 'eth0');
+    await guest.run('ip', 'route', 'add', `${address}/32`, 'via', GATEWAY);
+    expect(await ways(address)).toEqual(CLOSED);
+  });
+
+  test('does not reach another over IPv6', async () => {
+    expect(await reaches(guest.tcp('fd00::2', PORT))).toBe(false);
+    expect(await reaches(guest.udp('fd00::2', PORT))).toBe(false);
+    const { mac } = neighbour.lease;
+    await guest.run(
+      'ip',
+      'neighbour',
+      'replace',
+      'fd00::2',
+      'lladdr',
+      mac,
+      'nud',
+      'permanent',
+      'dev',
+      'eth0',
+    );
+    expect(await reaches(guest.udp('fd00::2', PORT))).toBe(false);
+  });
+
+  test('is not heard by another, whatever it sends', async () => {
+    const { mac, address } = guest.lease;
+    const other = neighbour.lease;
+    const heard = neighbour.capture(2);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await guest.sendFrames(
+      ...[other.mac, BROADCAST].flatMap((to) => [
+        arp({ to, from: mac, kind: 'request', senderMac: mac, sender: address, target: other.address }),
+        arp({ to, from: mac, kind: 'reply', senderMac: mac, sender: address, target: other.address }),
+        frame({ to, from: mac, source: address, target: other.address }),
+        frame({ to, from: mac, source: address, target: '255.255.255.255' }),
+        ethernet(to, mac, '86dd', '00'.repeat(60)),
+        ethernet(to, mac, '88b5', '00'.repeat(60)),
+        // A VLAN tag around IPv4.
+        ethernet(to, mac, '8100', `00010800${'00'.repeat(60)}`),
+      ]),
+      frame({ to: GATEWAY_MAC, from: mac, source: address, target: other.address }),
+      // mDNS, IPv6 neighbour discovery, LLDP, spanning tree, 802.1X.
+      frame({ to: '01:00:5e:00:00:fb', from: mac, source: address, target: '224.0.0.251' }),
+      ...['33:33:00:00:00:01', '01:80:c2:00:00:0e', '01:80:c2:00:00:00', '01:80:c2:00:00:03'].map((to) =>
+        ethernet(to, mac, to.startsWith('33') ? '86dd' : '88cc', '00'.repeat(60)),
+      ),
+    );
+    // It does hear what is for it.
+    await neighbour.icmp(GATEWAY);
+    const frames = await heard;
+    expect(new Set(frames.map((bytes) => bytes.slice(12, 24)))).toEqual(
+      new Set([GATEWAY_MAC.replaceAll(':', '')]),
+    );
+    expect(frames.filter((bytes) => bytes.includes(octets(address)))).toEqual([]);
+  });
+
+  test('reaches no port of the host, on any of its addresses', async () => {
+    const found = await Promise.all(
+      [GATEWAY, ...HOST_ADDRESSES].flatMap((address) => [
+        reaches(guest.tcp(address, PORT)),
+        reaches(guest.udp(address, PORT)),
+        reaches(guest.web(address, '/')),
+      ]),
+    );
+    expect(found).toEqual(found.map(() => false));
+    // They are there for the host itself.
+    expect(await lab.host('python3', '-c', knockAt(GATEWAY))).toContain(GATEWAY);
+  });
+
+  test('gets an echo from the gateway and from no other address of the host', async () => {
+    expect(await guest.icmp(GATEWAY)).toBe(GATEWAY);
+    expect(await Promise.all(HOST_ADDRESSES.map((address) => reaches(guest.icmp(address))))).toEqual(CLOSED);
+  });
+
+  test('reaches the two services only where they are said to be', async () => {
+    expect((await guest.web(METADATA, '/')).status).toBe(404);
+    const elsewhere = [
+      [GATEWAY, 7753],
+      [GATEWAY, 7780],
+      [METADATA, 53],
+      [METADATA, 443],
+      [METADATA, 7780],
+      [HOST_ADDRESSES[0], 53],
+    ] as const;
+    const found = await Promise.all(elsewhere.map(([address, port]) => reaches(guest.tcp(address, port))));
+    expect(found).toEqual(found.map(() => false));
+  });
+
+  test('reaches no link-local address beyond the host, where a cloud would tell secrets', async () => {
+    const secret = '169.254.170.2';
+    await lab.outside('ip', 'address', 'add', `${secret}/32`, 'dev', 'lo');
+    expect(await reaches(guest.icmp(secret))).toBe(false);
+  });
+
+  test('hears nothing of the host over IPv6, and the host nothing of it', async () => {
+    await lab.host('ip', 'address', 'add', 'fd00:1::1/64', 'dev', 'uplink0', 'nodad');
+    await guest.run(
+      'ip',
+      'neighbour',
+      'replace',
+      'fd00::ff',
+      'lladdr',
+      GATEWAY_MAC,
+      'nud',
+      'permanent',
+      'dev',
+      'eth0',
+    );
+    await guest.run('ip', '-6', 'route', 'add', 'default', 'via', 'fd00::ff');
+    expect(await reaches(guest.tcp('fd00:1::1', PORT))).toBe(false);
+    expect(await lab.host('ip', '-6', 'address', 'show', 'dev', 'atoll0')).toBe('');
+  });
+
+  test('is not reached from outside', async () => {
+    await lab.outside('ip', 'route', 'add', '10.213.0.0/16', 'via', HOST_ADDRESSES[0]);
+    await expect(lab.outside('python3', '-c', knockAt(neighbour.lease.address))).rejects.toThrow('timed out');
+    await lab.outside('ip', 'route', 'delete', '10.213.0.0/16');
+  });
+
+  test('still has the outside after all that', async () => {
+    expect(await guest.icmp(OUTSIDE[0])).toBe(OUTSIDE[0]);
+  });
+});

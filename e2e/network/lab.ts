@@ -1,0 +1,274 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Guest } from './guest.ts';
+import type { Lease, Policy } from './guest.ts';
+import { Program } from './program.ts';
+
+const execute = promisify(execFile);
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** An unprivileged user that every Linux has, in the daemon's place, and its number. */
+export const USER = 'daemon';
+export const USER_ID = 1;
+
+/** Two hosts beyond the uplink, each with a web server, a name server, and TCP and UDP on port 7000. */
+export const OUTSIDE = ['198.51.100.10', '203.0.113.20'] as const;
+/** Where the name server of each resolves `where.atoll.test`. */
+export const NAME = 'where.atoll.test';
+const ROUTER = '192.0.2.1';
+/** The host's addresses: on the uplink, a second one there, and one of its own. */
+export const HOST_ADDRESSES = ['192.0.2.2', '192.0.2.3', '198.18.0.1'] as const;
+export const GATEWAY = '10.213.0.1';
+export const GATEWAY_MAC = '02:00:0a:d5:00:01';
+export const METADATA = '169.254.169.254';
+
+export interface LabOptions {
+  readonly poolSize?: number;
+  /** More variables for the set-up and the driver. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A host in a network namespace, set up by the set-up itself, with an uplink to another namespace, and the network's driver
+ * in it as an unprivileged user with CAP_NET_ADMIN. Nothing of it touches the machine's own network. Takes root.
+ */
+export class Lab implements AsyncDisposable {
+  readonly dir: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly #name: string;
+  readonly #stack: AsyncDisposableStack;
+  #driver: Program | undefined;
+
+  private constructor(name: string, dir: string, env: NodeJS.ProcessEnv, stack: AsyncDisposableStack) {
+    this.#name = name;
+    this.dir = dir;
+    this.env = env;
+    this.#stack = stack;
+  }
+
+  /** A host with its uplink, on which nothing of Atoll is yet. */
+  static async bare(options: LabOptions = {}): Promise<Lab> {
+    await using stack = new AsyncDisposableStack();
+    // Not below /tmp, which on many hosts allows no devices.
+    const dir = await mkdtemp(join('/var/tmp', 'atoll-test-'));
+    await chmod(dir, 0o755);
+    stack.defer(() => rm(dir, { recursive: true, force: true }));
+    const env = {
+      ...process.env,
+      SERVICE_TAP_POOL_SIZE: String(options.poolSize ?? 8),
+      ATOLL_USER: USER,
+      ATOLL_RUN_DIR: join(dir, 'run'),
+      ...options.env,
+    };
+    const lab = new Lab(
+      `atoll-test-${process.pid}-${Math.random().toString(36).slice(2, 6)}`,
+      dir,
+      env,
+      stack.move(),
+    );
+    try {
+      await lab.#connect();
+    } catch (error) {
+      await lab[Symbol.asyncDispose]();
+      throw error;
+    }
+    return lab;
+  }
+
+  /** A host on which the daemon's network runs. */
+  static async create(options: LabOptions = {}): Promise<Lab> {
+    const lab = await Lab.bare(options);
+    try {
+      await lab.setUp();
+      await lab.#serveOutside();
+      await lab.startDriver();
+      await lab.driver.call('reclaim', { held: [] });
+    } catch (error) {
+      await lab[Symbol.asyncDispose]();
+      throw error;
+    }
+    return lab;
+  }
+
+  get driver(): Program {
+    if (this.#driver === undefined) throw new Error('the driver was not started');
+    return this.#driver;
+  }
+
+  get resolvConf(): string {
+    return join(this.dir, 'resolv.conf');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  /** Runs a command on the host and answers its output. */
+  async host(...argv: string[]): Promise<string> {
+    return this.#run('host', argv);
+  }
+
+  /** Runs a command in the namespace beyond the uplink. */
+  async outside(...argv: string[]): Promise<string> {
+    return this.#run('out', argv);
+  }
+
+  /** All rules of the host's nftables. */
+  rules(): Promise<string> {
+    return this.host('nft', 'list', 'ruleset');
+  }
+
+  /** Owners and modes of the devices that the set-up opens to the daemon's user. */
+  devices(): Promise<string> {
+    return this.#withDevices('stat', '--format=%n %a %u %g', '/dev/net/tun', '/dev/kvm');
+  }
+
+  setUp(): Promise<string> {
+    return this.#withDevices(process.execPath, here('../../host/network/setup.ts'));
+  }
+
+  tearDown(): Promise<string> {
+    return this.#withDevices(process.execPath, here('../../host/network/teardown.ts'));
+  }
+
+  /** What the check says, whatever it found. `prepare` is a piece of shell that runs first, with devices of its own. */
+  async doctor(prepare = 'true', env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const doctor = [process.execPath, here('../../host/network/doctor.ts')];
+    const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+    return this.#withDevices('sh', '-c', `${prepare}; "$@" || true`, 'sh', 'env', ...assignments, ...doctor);
+  }
+
+  /** Starts the network as the daemon's user, with the daemon's one capability. */
+  async startDriver(): Promise<void> {
+    const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map(
+      (set) => `--${set}=-all,+net_admin`,
+    );
+    const confined = ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', ...capabilities, '--'];
+    const driver = [
+      process.execPath,
+      here('../../packages/daemon/src/testing/network-driver.ts'),
+      this.resolvConf,
+    ];
+    this.#driver = this.#stack.use(
+      await Program.start(this.#inNamespace('host', [...confined, ...driver]), this.env),
+    );
+  }
+
+  /** Puts a policy in force; none means unrestricted. */
+  async applyEgress(lease: Lease, policy?: Policy): Promise<void> {
+    await this.driver.call('applyEgress', { lease, policy });
+  }
+
+  /** Takes a lease and starts a guest on it. No policy is in force yet. */
+  async addGuest(): Promise<Guest> {
+    const lease = (await this.driver.call('lease')) as Lease;
+    const namespace = await this.#addNamespace(`g${lease.slot}`);
+    const owner = String(USER_ID);
+    const { tap, mac, address, prefixLength, gateway } = lease;
+    const program = await Program.start(
+      this.#inNamespace('host', [
+        ...['python3', here('guest.py'), tap, owner, namespace],
+        ...[mac, address, String(prefixLength), gateway],
+      ]),
+    );
+    return new Guest(lease, this.#stack.use(program));
+  }
+
+  /** Guests with an unrestricted policy. */
+  addGuests(count: number): Promise<Guest[]> {
+    return Promise.all(
+      Array.from({ length: count }, async () => {
+        const guest = await this.addGuest();
+        await this.applyEgress(guest.lease);
+        return guest;
+      }),
+    );
+  }
+
+  /** TCP and UDP on port 7000, and a web server, on addresses of the host, for guests who should not get there. */
+  serveHost(addresses: readonly string[]): Promise<void> {
+    return this.#serve('host', ['python3', here('outside.py'), ...addresses], 'ready');
+  }
+
+  /** Where the host's own resolvers are. */
+  async pointResolver(address: string): Promise<void> {
+    await writeFile(this.resolvConf, `nameserver ${address}\n`);
+  }
+
+  async #connect(): Promise<void> {
+    const [host, out] = [await this.#addNamespace('host'), await this.#addNamespace('out')];
+    const lines = [
+      `ip -n ${host} link set lo up`,
+      `ip -n ${out} link set lo up`,
+      `ip -n ${host} link add uplink0 type veth peer name out0 netns ${out}`,
+      ...HOST_ADDRESSES.slice(0, 2).map((address) => `ip -n ${host} address add ${address}/24 dev uplink0`),
+      `ip -n ${host} address add ${HOST_ADDRESSES[2]}/32 dev lo`,
+      `ip -n ${out} address add ${ROUTER}/24 dev out0`,
+      ...OUTSIDE.map((address) => `ip -n ${out} address add ${address}/32 dev lo`),
+      `ip -n ${host} link set uplink0 up`,
+      `ip -n ${out} link set out0 up`,
+      `ip -n ${host} route add default via ${ROUTER}`,
+    ];
+    for (const line of lines) {
+      const [file = '', ...args] = line.split(' ');
+      await execute(file, args);
+    }
+    await this.pointResolver(OUTSIDE[0]);
+  }
+
+  async #serveOutside(): Promise<void> {
+    await this.#serve('out', ['python3', here('outside.py'), ...OUTSIDE], 'ready');
+    for (const address of OUTSIDE) {
+      const record = `--host-record=${NAME},${address},2001:db8::${address.split('.')[3]}`;
+      const bind = [`--listen-address=${address}`, '--bind-interfaces', '--port=53', '--pid-file='];
+      const alone = ['--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root', '--log-facility=-'];
+      await this.#serve('out', ['dnsmasq', '--keep-in-foreground', ...alone, ...bind, record], 'started');
+    }
+  }
+
+  /** Starts a server and waits until it says that it is one. It dies with this process. */
+  async #serve(role: string, argv: readonly string[], sign: string): Promise<void> {
+    const [file = '', ...args] = this.#inNamespace(role, ['setpriv', '--pdeathsig', 'KILL', '--', ...argv]);
+    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const exited = once(child, 'exit');
+    this.#stack.defer(async () => {
+      child.kill('SIGKILL');
+      await exited;
+    });
+    await new Promise<void>((resolve, reject) => {
+      let said = '';
+      const listen = (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes(sign)) resolve();
+      };
+      child.stdout.on('data', listen);
+      child.stderr.on('data', listen);
+      child.once('exit', () => reject(new Error(`${file} ${args.join(' ')}: ${said}`)));
+    });
+  }
+
+  /** As root on the host, with a /dev of its own: what the set-up does to devices must not reach the machine's. */
+  #withDevices(...argv: string[]): Promise<string> {
+    return this.host('sh', here('own-devices.sh'), this.dir, ...argv);
+  }
+
+  async #addNamespace(role: string): Promise<string> {
+    const name = `${this.#name}-${role}`;
+    await execute('ip', ['netns', 'add', name]);
+    this.#stack.defer(() => execute('ip', ['netns', 'delete', name]).then(() => undefined));
+    return name;
+  }
+
+  #inNamespace(role: string, argv: readonly string[]): string[] {
+    return ['ip', 'netns', 'exec', `${this.#name}-${role}`, ...argv];
+  }
+
+  async #run(role: string, argv: readonly string[]): Promise<string> {
+    const [file = '', ...args] = this.#inNamespace(role, argv);
+    return (await execute(file, args, { env: this.env, maxBuffer: 64 * 1024 * 1024 })).stdout;
+  }
+}

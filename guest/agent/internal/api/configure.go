@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"atoll/guest/agent/internal/identity"
+)
+
+type configureRequest struct {
+	Env           *map[string]string `json:"env"`
+	Hostname      *string            `json:"hostname"`
+	MachineID     *string            `json:"machine_id"`
+	ClockUnixNS   *string            `json:"clock_unix_ns"`
+	EntropyBase64 *string            `json:"entropy_base64"`
+}
+
+// configure checks the whole request before it applies any of it. The clock comes first, as its value ages.
+func (s *Server) configure(_ context.Context, request configureRequest) error {
+	now, err := request.clock()
+	if err != nil {
+		return requestError{fmt.Errorf("clock_unix_ns: %w", err)}
+	}
+	seed, err := request.entropy()
+	if err != nil {
+		return requestError{fmt.Errorf("entropy_base64: %w", err)}
+	}
+	if err := request.check(); err != nil {
+		return requestError{err}
+	}
+
+	if request.ClockUnixNS != nil {
+		if err := identity.SetClock(now); err != nil {
+			return err
+		}
+	}
+	if len(seed) > 0 {
+		if err := identity.AddEntropy(seed); err != nil {
+			return err
+		}
+	}
+	if request.Env != nil {
+		s.environment.replace(*request.Env)
+	}
+	return request.applyNames()
+}
+
+func (c configureRequest) clock() (time.Time, error) {
+	if c.ClockUnixNS == nil {
+		return time.Time{}, nil
+	}
+	return identity.ParseClock(*c.ClockUnixNS)
+}
+
+func (c configureRequest) entropy() ([]byte, error) {
+	if c.EntropyBase64 == nil {
+		return nil, nil
+	}
+	seed, err := base64.StdEncoding.DecodeString(*c.EntropyBase64)
+	if err == nil && len(seed) > identity.MaxEntropy {
+		err = fmt.Errorf("%d bytes, at most %d", len(seed), identity.MaxEntropy)
+	}
+	return seed, err
+}
+
+func (c configureRequest) check() error {
+	if c.Hostname != nil {
+		if err := identity.CheckHostname(*c.Hostname); err != nil {
+			return fmt.Errorf("hostname: %w", err)
+		}
+	}
+	if c.MachineID != nil {
+		if err := identity.CheckMachineID(*c.MachineID); err != nil {
+			return fmt.Errorf("machine_id: %w", err)
+		}
+	}
+	if c.Env != nil {
+		return checkEnvironment(*c.Env)
+	}
+	return nil
+}
+
+func (c configureRequest) applyNames() error {
+	if c.Hostname != nil {
+		if err := identity.SetHostname(*c.Hostname); err != nil {
+			return err
+		}
+	}
+	if c.MachineID != nil {
+		return identity.SetMachineID(*c.MachineID)
+	}
+	return nil
+}

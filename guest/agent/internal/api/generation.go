@@ -1,0 +1,12 @@
+package api
+
+// Generation numbers the agent's protocol. The agent inside a snapshot is as old as the snapshot, so a newer host meets it
+// as it is:
+//
+//   - a new field is optional, both ways, and an unknown one is ignored: the number stays;
+//   - a new route, frame type or meaning raises the number, and the host uses it only with an agent that tells so;
+//   - nothing is removed or changes its meaning.
+const Generation = 1
+
+// Version is the release of the agent, for people to read.
+const Version = "0.1.0"

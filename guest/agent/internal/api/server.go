@@ -1,0 +1,87 @@
+// Package api is what the host can ask of the guest: HTTP/2 routes, one file for each kind.
+package api
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+
+	"atoll/guest/agent/internal/channel"
+	"atoll/guest/agent/internal/process"
+)
+
+const (
+	maxStreams = 4096
+
+	// streamWindow is how many bytes of one request may wait for their reader.
+	streamWindow = 1 << 20
+
+	// connectionWindow is the same for all requests together. 128 uploads that nobody reads, such as the input of stopped
+	// commands, leave room for the others.
+	connectionWindow = 128 * streamWindow
+
+	maxFrame = 1 << 20
+)
+
+// Server serves the routes of one guest.
+type Server struct {
+	reaper      *process.Reaper
+	environment environment
+}
+
+// NewServer makes a server that starts commands by the reaper.
+func NewServer(reaper *process.Reaper) *Server { return &Server{reaper: reaper} }
+
+// routes is every message the agent understands, by method and path.
+func (s *Server) routes() map[string]handler {
+	return map[string]handler{
+		"GET /health":          health,
+		"POST /configure":      action(s.configure),
+		"POST /exec":           s.exec,
+		"POST /files/read":     readFile,
+		"POST /files/write":    writeFile,
+		"POST /files/chmod":    action(chmod),
+		"POST /files/chown":    action(chown),
+		"POST /files/mkdir":    action(mkdir),
+		"POST /files/rename":   action(rename),
+		"POST /files/copy":     action(copyFile),
+		"POST /files/symlink":  action(symlink),
+		"POST /files/readlink": query(readlink),
+		"POST /files/truncate": action(truncate),
+		"POST /files/list-dir": listDirectory,
+		"POST /shutdown":       shutdown,
+	}
+}
+
+// Serve answers on every connection of the listener, until that fails.
+func (s *Server) Serve(listener net.Listener) error {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	server := http.Server{
+		Handler:     dispatch(s.routes()),
+		Protocols:   protocols,
+		ConnContext: channel.WithEpoch,
+		ErrorLog:    log.New(os.Stderr, "atoll-agent: ", 0),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReadFrameSize:              maxFrame,
+			MaxReceiveBufferPerConnection: connectionWindow,
+			MaxReceiveBufferPerStream:     streamWindow,
+		},
+	}
+	return server.Serve(listener)
+}
+
+// dispatch finds the route by its exact name. A route that the agent does not know is one of a later generation: ENOSYS.
+func dispatch(routes map[string]handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.Method + " " + r.URL.Path
+		if route, ok := routes[name]; ok {
+			route.ServeHTTP(w, r)
+			return
+		}
+		writeJSON(w, http.StatusNotFound, failure{Errno: "ENOSYS", Message: fmt.Sprintf("no route %s", name)})
+	})
+}

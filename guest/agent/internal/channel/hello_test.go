@@ -1,0 +1,90 @@
+package channel
+
+import (
+	"strings"
+	"testing"
+)
+
+var (
+	nonceA = strings.Repeat("A", nonceSize)
+	nonceB = strings.Repeat("B", nonceSize)
+)
+
+const request = preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+func TestGreeter(t *testing.T) {
+	helloA, helloB := helloMagic+nonceA, helloMagic+nonceB
+	readyA, readyB := readyMagic+nonceA, readyMagic+nonceB
+	cases := []struct{ name, in, answer, rest string }{
+		{"plain", helloA + request, readyA, request},
+		{"stale bytes before", "\x00\x01GET" + helloA + request, readyA, request},
+		{"part of a magic before", helloMagic[:9] + helloA + request, readyA, request},
+		{"repeated", helloA + helloA + helloA + request, readyA, request},
+		{"other nonce", helloA + helloB + request, readyA + readyB, request},
+		{"nonces alternate", helloA + helloB + helloA + request, readyA + readyB + readyA, request},
+		{"a preface without a hello", request + helloA + request, readyA, request},
+		{"garbage after READY", helloA + "garbage" + helloB + request, readyA + readyB, request},
+		{"broken preface", helloA + "PRI * HTTP/1.1" + helloA + request, readyA + readyA, request},
+		{"broken repeat", helloA + helloMagic[:7] + request + helloB + request, readyA + readyB, request},
+		{"magic as nonce", helloMagic + helloMagic + request, readyMagic + helloMagic, request},
+	}
+	for _, c := range cases {
+		for _, size := range []int{1, 7, 32, len(c.in)} {
+			answer, rest, open := greet(c.in, size)
+			if !open || answer != c.answer || rest != c.rest {
+				t.Errorf("%s, %d bytes at once: open %v, answer %q, rest %q", c.name, size, open, answer, rest)
+			}
+		}
+	}
+}
+
+func TestGreeterStaysClosed(t *testing.T) {
+	for _, in := range []string{"", "noise", helloMagic, helloMagic + nonceA, helloMagic + nonceA + preface[:23], request} {
+		if _, _, open := greet(in, len(in)); open {
+			t.Errorf("%q opens an epoch", in)
+		}
+	}
+}
+
+func TestGreeterKeepsLittle(t *testing.T) {
+	var g greeter
+	for range 100 {
+		g.feed([]byte(strings.Repeat("x", 4096)))
+	}
+	if len(g.pending) > helloSize {
+		t.Errorf("holds %d bytes", len(g.pending))
+	}
+}
+
+// greet feeds the bytes size at once. Whatever is fed after the epoch is open belongs to the rest.
+func greet(in string, size int) (answer, rest string, open bool) {
+	var g greeter
+	for len(in) > 0 {
+		n := min(size, len(in))
+		if open {
+			return answer, string(g.pending) + in, true
+		}
+		var more []byte
+		more, open = g.feed([]byte(in[:n]))
+		answer += string(more)
+		in = in[n:]
+	}
+	return answer, string(g.pending), open
+}
+
+func TestIsHello(t *testing.T) {
+	hello := helloMagic + nonceA
+	for message, want := range map[string]bool{
+		"":                             false,
+		hello:                          true,
+		hello + helloMagic + nonceB:    true,
+		hello + "x":                    false,
+		"x" + hello:                    false,
+		hello[:31]:                     false,
+		hello + strings.ToLower(hello): false,
+	} {
+		if isHello([]byte(message)) != want {
+			t.Errorf("isHello(%q) is not %v", message, want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Builds everything that runs inside a sandbox (kernel, base image, agent), or finds it in the cache, and points the links
+# <cache>/current/{vmlinux,rootfs.ext4,initramfs.cpio} at it.
+# Usage: guest/build.sh
+set -euo pipefail
+
+here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$here/lib.sh"
+
+PARTS=(kernel rootfs agent)
+declare -A JOBS=()
+RESULTS=
+
+# stop_all: the exit trap. Each build cleans up after itself when it is told to end.
+stop_all() {
+  local part
+  trap '' INT TERM HUP
+  for part in "${!JOBS[@]}"; do kill -TERM -- "-${JOBS[$part]}" 2>/dev/null || true; done
+  wait
+  rm -rf -- "$RESULTS"
+}
+
+# start PART: runs its build in the background, in a process group of its own. Leaves PATH and SECONDS in RESULTS.
+start() {
+  local part=$1
+  set -m
+  {
+    local began=$SECONDS
+    "$here/$part/build.sh" >"$RESULTS/$part" && echo "$((SECONDS - began))" >"$RESULTS/$part.seconds"
+  } </dev/null &
+  JOBS[$part]=$!
+  set +m
+}
+
+# link_current ARTEFACT: points <cache>/current/<its name> at it, in one step.
+link_current() {
+  local current name=${1##*/}
+  current=$(cache_dir)/current
+  mkdir -p "$current"
+  ln -s "$(realpath --relative-to="$current" -- "$1")" "$current/.$name.$$"
+  mv -T -- "$current/.$name.$$" "$current/$name"
+}
+
+# report PART BEGAN: links its artefact and says a line about it. One that is older than this run was in the cache.
+report() {
+  local part=$1 began=$2 artefact how=built
+  artefact=$(<"$RESULTS/$part")
+  (($(stat -c %Y -- "$artefact") >= began)) || how='in the cache'
+  link_current "$artefact"
+  say "$part" "$(du -h --apparent-size -- "$artefact" | cut -f1) ($(du -h -- "$artefact" | cut -f1) on disk)," \
+    "$how, $(duration "$(<"$RESULTS/$part.seconds")"): $artefact"
+}
+
+main() {
+  (($# == 0)) || die guest "usage: ${0##*/}"
+  local part began status=0
+  began=$(date +%s)
+  RESULTS=$(mktemp -d)
+  trap stop_all EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  # The image waits for downloads and disks, the kernel for processors: together they take little longer than the kernel.
+  for part in "${PARTS[@]}"; do start "$part"; done
+  for part in "${PARTS[@]}"; do
+    wait "${JOBS[$part]}" || status=1
+    unset "JOBS[$part]"
+    if [[ -e $RESULTS/$part.seconds ]]; then report "$part" "$began"; else say "$part" "failed"; fi
+  done
+  return "$status"
+}
+
+main "$@"

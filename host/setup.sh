@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Brings a host to where Atoll runs and its tests pass: system packages, npm packages, guest kernel and disk. Does only what
+# is missing, so it may be run again at any time, also after it was interrupted.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/packages.sh"
+source "$(dirname "$0")/modules.sh"
+
+start=$(now_ms)
+
+# One waits for the network while the other unpacks. In a process group of its own, so that an interrupt ends all of it.
+set -m
+ensure_modules &
+set +m
+modules=$!
+trap 'kill -- "-$modules" 2>/dev/null || true' EXIT
+ensure_packages run kernel rootfs check
+wait "$modules"
+trap - EXIT
+use_go
+
+bash "$ROOT/guest/build.sh" >/dev/null
+ok "$start" 'host and guest are set up'

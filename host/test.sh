@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Every test: the fast gate, then the suites that boot sandboxes. A suite that fails does not keep the next from running.
+# The last line counts the tests, for people and for CI.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/packages.sh"
+source "$(dirname "$0")/suites.sh"
+
+# run_suite NAME COMMAND...
+run_suite() {
+  step "$1"
+  "${@:2}" </dev/null || failed+=("$1")
+}
+
+cd "$ROOT"
+start=$(now_ms)
+RESULTS_DIR=$(mktemp -d)
+trap 'rm -rf "$RESULTS_DIR"' EXIT
+failed=()
+
+step 'set-up'
+bash host/setup.sh
+use_go
+run_suite 'static checks' bash host/check.sh --static
+run_suite 'unit tests' vitest_suite unit
+run_suite 'guest agent: tests' agent_suite
+run_suite 'contract tests' vitest_suite contract
+run_suite 'end-to-end tests' vitest_suite e2e
+
+step "summary ($(elapsed "$start"))"
+((${#failed[@]} == 0)) || bad "failed: $(printf '%s\n' "${failed[@]}" | paste -sd,)"
+# Says the last line; fails when a test failed or a suite ran none.
+node host/tally.ts "$RESULTS_DIR" && ((${#failed[@]} == 0))
