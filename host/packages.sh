@@ -52,6 +52,7 @@ install_packages() (
   begin_install apt last_log_line
   # Asked again: another installation may have ended while this one waited for its turn.
   mapfile -t missing < <(missing_packages "$@")
+  if ((${#missing[@]} == 0)) && use_go; then exit; fi
   use_go || ensure_go_source
   with_progress apt apt_update
   use_go || missing+=("$(newest_go_package)")
