@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['packages/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['packages/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
           name: 'contract',

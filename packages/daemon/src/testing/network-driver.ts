@@ -38,7 +38,7 @@ stack.use(await MetadataServer.listen({ host: plan.gateway, port: plan.metadataP
 const methods = {
   size: () => network.size,
   lease: () => network.lease(),
-  applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: true }) =>
+  applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: boolean }) =>
     network.applyEgress(lease, policy, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
   release: ({ lease }: { lease: NetworkLease }) => network.release(lease),
   reclaim: ({ held }: { held: HeldLease[] }) => network.reclaim(held, AbortSignal.timeout(CALL_MS)),

@@ -1,0 +1,15 @@
+import { FakeNetwork } from './fake-network.ts';
+import { networkSuite } from './suites/network.ts';
+
+const SIZE = 3;
+
+networkSuite('the fake Network', () => {
+  const fake = new FakeNetwork(SIZE);
+  const network = {
+    lease: () => Promise.try(() => fake.lease()),
+    applyEgress: fake.applyEgress.bind(fake),
+    release: fake.release.bind(fake),
+    reclaim: fake.reclaim.bind(fake),
+  };
+  return Promise.resolve({ network, size: SIZE, [Symbol.asyncDispose]: () => Promise.resolve() });
+});
