@@ -42,8 +42,11 @@ export function kernelCommandLine({ accelerator, tscKhz }: GuestSettings): strin
   // Drivers that are built in make idle interfaces of their own accord; a sandbox shows those it uses.
   const noIdleLinks = 'dummy.numdummies=0 ifb.numifbs=0';
   const common = `console=ttyS0 quiet reboot=t panic=-1 no_timer_check root=/dev/vda rw ${noIdleLinks}`;
-  if (accelerator === 'kvm' || tscKhz === undefined) return common;
-  return `${common} tsc_early_khz=${tscKhz} tsc=reliable`;
+  if (accelerator === 'kvm') return common;
+  // The emulated APIC timer runs at 1 GHz: measuring it takes 200 ms (guest/kernel/README.md). Without patching the kernel
+  // for one processor a boot is 100 ms shorter.
+  const emulated = `${common} lapic_timer_khz=1000000 noreplace-smp`;
+  return tscKhz === undefined ? emulated : `${emulated} tsc_early_khz=${tscKhz} tsc=reliable`;
 }
 
 /** The whole command line of one machine's QEMU, without the program. Relative paths are taken from the machine's directory. */
