@@ -13,7 +13,7 @@ let sandbox: Sandbox;
 beforeAll(async () => {
   const daemon = stack.use(await Daemon.start());
   sandbox = await createSandbox(daemon.client);
-  await sandbox.sh('mkdir /work');
+  await sandbox.sh('mkdir /data');
 });
 
 afterAll(() => stack.disposeAsync());
@@ -27,37 +27,37 @@ describe('write-file and read-file', () => {
     ['one byte', Buffer.from([0])],
     ['two bytes', Buffer.from([0, 255])],
   ])('carry %s', async (what, content) => {
-    const path = `/work/${what}`;
+    const path = `/data/${what}`;
     await write(path, Buffer.from(content));
     expect(await read(path)).toEqual(Buffer.from(content));
     expect(await sandbox.sh(`sha256sum < '${path}'`)).toContain(sha256(Buffer.from(content)));
   });
 
   it('replace what was there', async () => {
-    await write('/work/replaced', Buffer.from('a long text'));
-    await write('/work/replaced', Buffer.from('short'));
-    expect(await sandbox.sh('cat /work/replaced')).toBe('short');
+    await write('/data/replaced', Buffer.from('a long text'));
+    await write('/data/replaced', Buffer.from('short'));
+    expect(await sandbox.sh('cat /data/replaced')).toBe('short');
   });
 
   it('make files that everyone may read and only their owner write', async () => {
-    await write('/work/fresh', Buffer.from('x'));
-    expect(await sandbox.sh('stat -c "%a %U %G" /work/fresh')).toBe('644 root root');
+    await write('/data/fresh', Buffer.from('x'));
+    expect(await sandbox.sh('stat -c "%a %U %G" /data/fresh')).toBe('644 root root');
   });
 
   it('go through symbolic links', async () => {
-    await sandbox.sh('ln -s /work/aim /work/arrow');
-    await write('/work/arrow', Buffer.from('hit'));
-    expect(await sandbox.sh('cat /work/aim; test -L /work/arrow')).toBe('hit');
-    expect((await read('/work/arrow')).toString()).toBe('hit');
+    await sandbox.sh('ln -s /data/aim /data/arrow');
+    await write('/data/arrow', Buffer.from('hit'));
+    expect(await sandbox.sh('cat /data/aim; test -L /data/arrow')).toBe('hit');
+    expect((await read('/data/arrow')).toString()).toBe('hit');
   });
 
   it.each([
-    '/work/ünïcödé 🏝',
-    '/work/with space',
-    '/work/-dash',
-    '/work/"quotes"',
-    '/work/a\nb',
-    '/work/%41',
+    '/data/ünïcödé 🏝',
+    '/data/with space',
+    '/data/-dash',
+    '/data/"quotes"',
+    '/data/a\nb',
+    '/data/%41',
   ])('take the name %j', async (path) => {
     await write(path, Buffer.from('named'));
     expect((await sandbox.exec('cat', ['--', path])).stdout).toBe('named');
@@ -65,8 +65,8 @@ describe('write-file and read-file', () => {
   });
 
   it('take base64 with and without padding', async () => {
-    expectNoContent(await sandbox.post('write-file', { path: '/work/padding', content_base64: 'aGk' }));
-    expect(await sandbox.sh('cat /work/padding')).toBe('hi');
+    expectNoContent(await sandbox.post('write-file', { path: '/data/padding', content_base64: 'aGk' }));
+    expect(await sandbox.sh('cat /data/padding')).toBe('hi');
   });
 
   it('read files of the kernel, whose size says nothing', async () => {
@@ -76,58 +76,58 @@ describe('write-file and read-file', () => {
 
   it('carry 32 MiB', async () => {
     const content = randomBytes(32 * MIB);
-    await write('/work/large', content);
-    expect(await sandbox.sh('sha256sum < /work/large')).toContain(sha256(content));
-    expect(sha256(await read('/work/large'))).toBe(sha256(content));
+    await write('/data/large', content);
+    expect(await sandbox.sh('sha256sum < /data/large')).toContain(sha256(content));
+    expect(sha256(await read('/data/large'))).toBe(sha256(content));
   });
 });
 
 describe('changes', () => {
   it('chmod sets all twelve bits', async () => {
-    await write('/work/mode', Buffer.from(''));
+    await write('/data/mode', Buffer.from(''));
     for (const mode of [0o600, 0o4755, 0o1777, 0]) {
-      expectNoContent(await sandbox.post('chmod', { path: '/work/mode', mode }));
-      expect(await sandbox.sh('stat -c %a /work/mode')).toBe(mode.toString(8));
+      expectNoContent(await sandbox.post('chmod', { path: '/data/mode', mode }));
+      expect(await sandbox.sh('stat -c %a /data/mode')).toBe(mode.toString(8));
     }
   });
 
   it('chown sets owner and group', async () => {
-    await write('/work/owned', Buffer.from(''));
-    expectNoContent(await sandbox.post('chown', { path: '/work/owned', uid: 1234, gid: 5678 }));
-    expect(await sandbox.sh('stat -c %u:%g /work/owned')).toBe('1234:5678');
+    await write('/data/owned', Buffer.from(''));
+    expectNoContent(await sandbox.post('chown', { path: '/data/owned', uid: 1234, gid: 5678 }));
+    expect(await sandbox.sh('stat -c %u:%g /data/owned')).toBe('1234:5678');
   });
 
   it('mkdir makes one directory, or all that are missing', async () => {
-    expectNoContent(await sandbox.post('mkdir', { path: '/work/d' }));
-    expectNoContent(await sandbox.post('mkdir', { path: '/work/deep/er/est', parents: true }));
-    expectNoContent(await sandbox.post('mkdir', { path: '/work/deep/er/est', parents: true }));
-    expectNoContent(await sandbox.post('mkdir', { path: '/work/d/e', parents: false }));
-    expect(await sandbox.sh('stat -c "%F %a" /work/d /work/deep/er/est')).toBe(
+    expectNoContent(await sandbox.post('mkdir', { path: '/data/d' }));
+    expectNoContent(await sandbox.post('mkdir', { path: '/data/deep/er/est', parents: true }));
+    expectNoContent(await sandbox.post('mkdir', { path: '/data/deep/er/est', parents: true }));
+    expectNoContent(await sandbox.post('mkdir', { path: '/data/d/e', parents: false }));
+    expect(await sandbox.sh('stat -c "%F %a" /data/d /data/deep/er/est')).toBe(
       'directory 755\ndirectory 755',
     );
   });
 
   it('rename moves files and directories, and replaces a file', async () => {
-    await sandbox.sh('cd /work && echo a > from && echo b > to && mkdir -p tree/in');
-    expectNoContent(await sandbox.post('rename', { from: '/work/from', to: '/work/to' }));
-    expect(await sandbox.sh('cat /work/to; test ! -e /work/from')).toBe('a');
-    expectNoContent(await sandbox.post('rename', { from: '/work/tree', to: '/work/forest' }));
-    expect(await sandbox.sh('ls /work/forest')).toBe('in');
+    await sandbox.sh('cd /data && echo a > from && echo b > to && mkdir -p tree/in');
+    expectNoContent(await sandbox.post('rename', { from: '/data/from', to: '/data/to' }));
+    expect(await sandbox.sh('cat /data/to; test ! -e /data/from')).toBe('a');
+    expectNoContent(await sandbox.post('rename', { from: '/data/tree', to: '/data/forest' }));
+    expect(await sandbox.sh('ls /data/forest')).toBe('in');
   });
 
   it('copy copies a file with its mode, and a whole tree', async () => {
     await sandbox.sh(
-      'cd /work && echo a > one && chmod 640 one && mkdir -p t/u && echo x > t/u/v && ln -s v t/u/w',
+      'cd /data && echo a > one && chmod 640 one && mkdir -p t/u && echo x > t/u/v && ln -s v t/u/w',
     );
-    expectNoContent(await sandbox.post('copy', { from: '/work/one', to: '/work/two' }));
-    expect(await sandbox.sh('cat /work/one /work/two; stat -c %a /work/two')).toBe('a\na\n640');
-    expectNoContent(await sandbox.post('copy', { from: '/work/t', to: '/work/t2' }));
-    expect(await sandbox.sh('cat /work/t2/u/v; readlink /work/t2/u/w; ls /work/t')).toBe('x\nv\nu');
+    expectNoContent(await sandbox.post('copy', { from: '/data/one', to: '/data/two' }));
+    expect(await sandbox.sh('cat /data/one /data/two; stat -c %a /data/two')).toBe('a\na\n640');
+    expectNoContent(await sandbox.post('copy', { from: '/data/t', to: '/data/t2' }));
+    expect(await sandbox.sh('cat /data/t2/u/v; readlink /data/t2/u/w; ls /data/t')).toBe('x\nv\nu');
   });
 
   it('symlink and readlink keep the target as it is', async () => {
     for (const target of ['/etc/passwd', '../relative/ü', 'dangling']) {
-      const link_path = `/work/link-${target.length}`;
+      const link_path = `/data/link-${target.length}`;
       expectNoContent(await sandbox.post('symlink', { target, link_path }));
       const answer = await sandbox.post('readlink', { path: link_path });
       expect(answer.status).toBe(200);
@@ -136,27 +136,27 @@ describe('changes', () => {
   });
 
   it('truncate cuts, lengthens and empties', async () => {
-    await write('/work/cut', Buffer.from('0123456789'));
+    await write('/data/cut', Buffer.from('0123456789'));
     for (const [size, text] of [
       [4, '0123'],
       [6, '0123\0\0'],
       [0, ''],
       [5 * 1024 * MIB, undefined],
     ] as const) {
-      expectNoContent(await sandbox.post('truncate', { path: '/work/cut', size }));
-      expect(await sandbox.sh('stat -c %s /work/cut')).toBe(String(size));
-      if (text !== undefined) expect((await read('/work/cut')).toString()).toBe(text);
+      expectNoContent(await sandbox.post('truncate', { path: '/data/cut', size }));
+      expect(await sandbox.sh('stat -c %s /data/cut')).toBe(String(size));
+      if (text !== undefined) expect((await read('/data/cut')).toString()).toBe(text);
     }
   });
 });
 
 describe('list-dir', () => {
   it('tells every type apart, sorted by name', async () => {
-    await sandbox.sh(`mkdir /work/kinds && cd /work/kinds && umask 022 && mkdir dir && printf 12345 > file && ln -s file link
+    await sandbox.sh(`mkdir /data/kinds && cd /data/kinds && umask 022 && mkdir dir && printf 12345 > file && ln -s file link
       mkfifo fifo && mknod block b 7 99 && mknod char c 1 3 && chmod 4711 file && chmod 1777 dir
       python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
       touch -h -d @1700000000 dir file link fifo block char socket`);
-    const answer = await sandbox.post('list-dir', { path: '/work/kinds' });
+    const answer = await sandbox.post('list-dir', { path: '/data/kinds' });
     expect(answer.status, answer.text).toBe(200);
     const entry = (name: string, type: string, size: unknown, mode: number) => ({
       name,
@@ -182,15 +182,15 @@ describe('list-dir', () => {
 
   it('sorts names by their bytes, hidden ones too', async () => {
     const names = ['Z', 'a', '.hidden', 'ä', '🏝', 'a b', '10', '9'];
-    await sandbox.sh('mkdir /work/names');
-    for (const name of names) await write(`/work/names/${name}`, Buffer.from(''));
-    expect(await list('/work/names')).toEqual(['.hidden', '10', '9', 'Z', 'a', 'a b', 'ä', '🏝']);
+    await sandbox.sh('mkdir /data/names');
+    for (const name of names) await write(`/data/names/${name}`, Buffer.from(''));
+    expect(await list('/data/names')).toEqual(['.hidden', '10', '9', 'Z', 'a', 'a b', 'ä', '🏝']);
   });
 
   it('lists an empty directory, and one with thousands of entries', async () => {
-    await sandbox.sh('mkdir /work/empty /work/many && cd /work/many && seq -w 1 5000 | xargs touch');
-    expect(await list('/work/empty')).toEqual([]);
-    const many = await list('/work/many');
+    await sandbox.sh('mkdir /data/empty /data/many && cd /data/many && seq -w 1 5000 | xargs touch');
+    expect(await list('/data/empty')).toEqual([]);
+    const many = await list('/data/many');
     expect([many.length, many[0], many.at(-1)]).toEqual([5000, '0001', '5000']);
   });
 });

@@ -130,7 +130,7 @@ def answers(message):
     return found
 
 
-def resolve(server, name, kinds, timeout=2.0):
+def resolve(server, name, kinds, timeout=5.0):
     """Asks for all kinds at once from one port, as the C library does; the answers in the order of the questions."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.settimeout(timeout)
@@ -144,7 +144,7 @@ def resolve(server, name, kinds, timeout=2.0):
         return [got[number] for number in range(len(kinds))]
 
 
-def resolve_tcp(server, name, kind, timeout=2.0):
+def resolve_tcp(server, name, kind, timeout=5.0):
     message = question(1, name, kind)
     with socket.create_connection((server, 53), timeout) as connection:
         connection.sendall(struct.pack("!H", len(message)) + message)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-const CALL_MS = 30_000;
+const CALL_MS = 60_000;
 const COMPLAINT_CHARACTERS = 2000;
 
 interface Reply {

@@ -1,4 +1,4 @@
-import { homedir, userInfo } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findUplink } from '../../packages/daemon/src/adapters/network-linux/host.ts';
@@ -36,7 +36,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings
   const guest = (variable: string, name: string) =>
     reader.text(variable) ?? join(reader.text('ATOLL_CACHE_DIR') ?? cacheDir, 'current', name);
   return {
-    user: reader.text('ATOLL_USER') ?? (isRoot ? 'atoll' : userInfo().username),
+    user: reader.text('ATOLL_USER') ?? 'atoll',
     plan: planNetwork(network),
     uplink: uplink ?? (await findUplink(SIGNAL)),
     root: fileURLToPath(new URL('../..', import.meta.url)),

@@ -73,7 +73,7 @@ test.each<[string, unknown, string]>([
   ['an array', [], 'body: takes an object'],
   ['null', null, 'body: takes an object'],
   ['no JSON', '{"name"', 'body: takes JSON'],
-  ['a prototype', '{"__proto__": {}}', 'body: takes JSON'],
+  ['a prototype', '{"__proto__": {}}', 'body: takes an object without the keys __proto__'],
 ])('%s is a 400 that says so', async (_what, body, message) => {
   const app = await start();
   const response = await post(app, '/sandboxes', body);

@@ -10,7 +10,7 @@ import {
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { RequestScope } from '../lib/request-context.ts';
 import { requireToken } from './auth.ts';
-import { malformedRequest } from './malformed.ts';
+import { malformedRequest, requireHost } from './malformed.ts';
 import { parseBodies } from './bodies.ts';
 import { answerErrors, sendError } from './errors.ts';
 import { answerUnknownRoutes } from './not-found.ts';
@@ -52,6 +52,8 @@ export async function buildApp(services: Services, options: AppOptions) {
       sendError(error, request, reply, maxBodyBytes);
     },
     forceCloseConnections: true,
+    // Node itself would refuse such a request in its own shape; requireHost does in that of every other error.
+    http: { requireHostHeader: false },
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setSerializerCompiler(serializerCompiler);
@@ -77,6 +79,7 @@ export async function buildApp(services: Services, options: AppOptions) {
     );
     done();
   });
+  requireHost(app);
   requireToken(app, authToken);
   answerUnknownRoutes(app);
 

@@ -13,13 +13,26 @@ export function parseBodies(app: FastifyInstance): void {
       done(null, undefined);
       return;
     }
-    // The parser of fastify's own choice, which refuses a __proto__ key, answers by callback only.
+    // The parser of fastify's own choice answers by callback only.
     void parseJson(request, text, (error, value) => {
       if (error === null && value !== null) done(null, value);
-      else if (error === null)
-        done(AtollError.of('INVALID_REQUEST', { field: 'body', problem: 'takes an object' }));
       else
-        done(AtollError.of('INVALID_REQUEST', { field: 'body', problem: `takes JSON (${error.message})` }));
+        done(
+          AtollError.of('INVALID_REQUEST', {
+            field: 'body',
+            problem: error === null ? 'takes an object' : faultOf(text),
+          }),
+        );
     });
   });
+}
+
+/** Why a body was refused: it is no JSON, or it has a key by which a careless program is made to change its own prototypes. */
+function faultOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'takes an object without the keys __proto__ and constructor.prototype';
+  } catch (error) {
+    return `takes JSON (${(error as Error).message})`;
+  }
 }

@@ -12,6 +12,8 @@ export function sendError(
   reply: FastifyReply,
   maxBodyBytes: number,
 ): void {
+  // Whatever it led to is told to nobody; the request's own line in the log is enough.
+  if (reply.raw.destroyed) return;
   const failure = toAtollError(thrown, request, maxBodyBytes);
   if (failure.status >= 500)
     request.log.warn({ code: failure.code, reason: reasonOf(thrown) }, 'request failed');

@@ -5,6 +5,15 @@ import { AtollError } from '../lib/errors.ts';
 /** Parses bodies, queries and parameters by their zod schemas; what does not fit is INVALID_REQUEST, naming the field. */
 export function validateRequests(app: FastifyInstance): void {
   app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    // The schemas would pass over this key without a word.
+    if (typeof data === 'object' && data !== null && Object.hasOwn(data, '__proto__')) {
+      return {
+        error: AtollError.of('INVALID_REQUEST', {
+          field: '__proto__',
+          problem: 'is not a field of this request',
+        }),
+      };
+    }
     // An absent body equals {}; where a field is required the schema says so.
     const parsed = (schema as z.ZodType).safeParse(httpPart === 'body' ? (data ?? {}) : data);
     if (parsed.success) return { value: parsed.data };

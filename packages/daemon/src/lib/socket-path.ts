@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { open } from 'node:fs/promises';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 
 /**
@@ -12,4 +15,19 @@ export async function withShortPath<T>(path: string, use: (alias: string) => Pro
   } finally {
     await dir.close();
   }
+}
+
+/** Connects to a unix socket, however long its path. Rejects, with nothing left open, when nobody listens or the signal aborts. */
+export function connectUnix(path: string, signal: AbortSignal): Promise<Socket> {
+  return withShortPath(path, async (alias) => {
+    const socket = connect(alias);
+    try {
+      await once(socket, 'connect', { signal });
+      return socket;
+    } catch (error) {
+      // Destroyed with an attempt under way, it may still tell of that attempt's failure.
+      socket.on('error', () => undefined).destroy();
+      throw error;
+    }
+  });
 }

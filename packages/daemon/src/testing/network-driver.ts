@@ -13,8 +13,8 @@ import { Deadline } from '../lib/deadline.ts';
 import { readNetworkSettings } from '../network-settings.ts';
 import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
 
-const START_MS = 20_000;
-const CALL_MS = 20_000;
+const START_MS = 60_000;
+const CALL_MS = 60_000;
 
 const settings = readNetworkSettings({
   text: (name) => process.env[name],

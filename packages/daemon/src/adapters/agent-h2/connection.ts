@@ -93,7 +93,7 @@ export class Connection {
   /** Ends the epoch; calls in flight reject with AgentLost. */
   close(reason: string): void {
     this.#lost ??= reason;
-    this.#session.destroy();
+    this.#session.destroy(new Error(reason));
   }
 
   lost(cause: unknown): AgentLost {

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { withShortPath } from '../../lib/socket-path.ts';
+import { connectUnix } from '../../lib/socket-path.ts';
 
 // Both are 16 bytes, each followed by a 16-byte nonce: guest/agent/README.md, "Opening: the hello".
 const HELLO = Buffer.from('ATOLL-HELLO/1\r\n\0', 'latin1');
@@ -14,16 +12,7 @@ const REPEAT_MS = 1000;
 
 /** Connects to a guest's serial port and opens an epoch: the socket that comes back is clean, and ready for HTTP/2. */
 export async function openEpoch(path: string, signal: AbortSignal): Promise<Socket> {
-  const socket = await withShortPath(path, async (alias) => {
-    const connecting = connect(alias);
-    try {
-      await once(connecting, 'connect', { signal });
-      return connecting;
-    } catch (error) {
-      connecting.destroy();
-      throw error;
-    }
-  });
+  const socket = await connectUnix(path, signal);
   try {
     await greet(socket, signal);
     return socket;

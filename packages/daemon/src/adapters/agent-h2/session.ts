@@ -1,4 +1,5 @@
 import { pipeline, Readable } from 'node:stream';
+import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { z } from 'zod';
 import { Deadline } from '../../lib/deadline.ts';
@@ -83,13 +84,16 @@ export class H2AgentSession implements AgentSession {
     const body = Buffer.from(JSON.stringify({ path }));
     const { headers, stream } = await this.#send({ ':path': '/files/read' }, (out) => out.end(body), signal);
     const length = headers['content-length'];
-    return { size: length === undefined ? undefined : Number(length), body: stream };
+    const size = length === undefined ? undefined : Number(length);
+    return { size, body: Readable.from(this.#whole(stream, size), { objectMode: false }) };
   }
 
   async writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void> {
     const target = `/files/write?path=${encodeURIComponent(path)}`;
     const send = (out: ClientHttp2Stream) => {
-      if (content instanceof Readable) sendAll(content, out);
+      // The caller's stream is left as it is when the guest refuses: a connection may hang on it.
+      if (content instanceof Readable)
+        sendAll(Readable.from(content.iterator({ destroyOnReturn: false })), out);
       else out.end(content);
     };
     (await this.#send({ ':path': target }, send, signal)).stream.resume();
@@ -200,6 +204,21 @@ export class H2AgentSession implements AgentSession {
       signal.throwIfAborted();
       throw this.#connection.lost(error);
     }
+  }
+
+  /** The bytes of a response, and an error where they stop early: Node ends a stream that was cut off like one that is done. */
+  async *#whole(stream: ClientHttp2Stream, size: number | undefined): AsyncGenerator<Buffer> {
+    let seen = 0;
+    try {
+      for await (const chunk of stream) {
+        seen += (chunk as Buffer).length;
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw this.#connection.lost(error);
+    }
+    const cutOff = stream.rstCode !== constants.NGHTTP2_NO_ERROR || (size !== undefined && seen !== size);
+    if (cutOff) throw this.#connection.lost(undefined);
   }
 
   /** The connection, opened anew when it was lost; one attempt at a time, shared by the calls that wait for it. */

@@ -1,15 +1,17 @@
-import { availableParallelism } from 'node:os';
-import { Semaphore } from '../../lib/semaphore.ts';
 import { NetworkExhausted } from '../../ports/network.ts';
 import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
+import { Batch } from './batch.ts';
 import { planNetwork } from './plan.ts';
 import type { NetworkPlan, NetworkSettings } from './plan.ts';
 import { assertHostReady, findUplink } from './host.ts';
 import { egressRules, hostRules, releaseRules } from './ruleset.ts';
-import { changeRules, forgetConnections } from './tools.ts';
+import { changeRules, forgetAllConnections, forgetConnections } from './tools.ts';
 
-// Giving a lease back is two commands of some milliseconds each, on a host that may be as busy as can be.
-const RELEASE_MS = 30_000;
+// A command takes some milliseconds, on a host that may be as busy as can be.
+const COMMAND_MS = 30_000;
+
+// A transaction is one message to the kernel; five policies of five thousand networks each are one of some megabytes.
+const MAX_RULES_CHARACTERS = 512 * 1024;
 
 export interface LinuxNetworkOptions extends NetworkSettings {
   /** The interface to the outside; undefined: that of the default route. */
@@ -24,8 +26,15 @@ export class LinuxNetwork implements Network {
   /** Longest unused first: what is still under way to the last holder of an address has time to end. */
   readonly #free: NetworkLease[];
   readonly #leased = new Set<number>();
-  /** Every change is a process or two; more of them at once than processors only slow each other down. */
-  readonly #turns = new Semaphore(availableParallelism());
+  readonly #changes = new Batch<string>(
+    (rules) => changeRules(rules.join('\n'), AbortSignal.timeout(COMMAND_MS)),
+    MAX_RULES_CHARACTERS,
+    (rules) => rules.length,
+  );
+  readonly #partings = new Batch<string>(
+    (addresses) => forgetConnections(addresses, this.plan.subnet, AbortSignal.timeout(COMMAND_MS)),
+    Infinity,
+  );
 
   private constructor(plan: NetworkPlan, uplink: string | undefined) {
     this.plan = plan;
@@ -58,17 +67,15 @@ export class LinuxNetwork implements Network {
     signal: AbortSignal,
   ): Promise<void> {
     if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
-    using _turn = await this.#turns.acquire(signal);
-    await changeRules(egressRules(this.plan, lease, policy), signal);
+    signal.throwIfAborted();
+    await this.#changes.add(egressRules(this.plan, lease, policy));
+    signal.throwIfAborted();
   }
 
   async release(lease: NetworkLease): Promise<void> {
     if (!this.#leased.delete(lease.slot)) return;
-    // No request's abort stops it, and its time begins with its turn.
-    using _turn = await this.#turns.acquire(new AbortController().signal);
-    const signal = AbortSignal.timeout(RELEASE_MS);
-    await changeRules(releaseRules(this.plan, lease), signal);
-    await forgetConnections(lease.address, signal);
+    await this.#changes.add(releaseRules(this.plan, lease));
+    await this.#partings.add(lease.address);
     this.#free.push(lease);
   }
 
@@ -77,7 +84,7 @@ export class LinuxNetwork implements Network {
     const policies = kept.map(({ lease, egress }) => egressRules(this.plan, lease, egress));
     await changeRules([hostRules(this.plan, this.uplink), ...policies].join('\n'), signal);
     // No guest lives across a start, so no connection of one does.
-    await forgetConnections(this.plan.subnet, signal);
+    await forgetAllConnections(this.plan.subnet, signal);
     for (const { lease } of kept) {
       this.#leased.add(lease.slot);
       this.#free.splice(

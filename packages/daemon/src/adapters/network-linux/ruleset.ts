@@ -54,8 +54,7 @@ table bridge ${plan.bridge} {
 
   chain arp_from_tap {
     arp htype 1 arp ptype ip arp hlen 6 arp plen 4 arp operation { request, reply } \\
-      arp daddr ip { ${plan.gateway}, ${METADATA_ADDRESS} } \\
-      iifname . ether saddr . arp saddr ip @senders \\
+      arp daddr ip ${plan.gateway} iifname . ether saddr . arp saddr ip @senders \\
       iifname . arp saddr ether . arp saddr ip @senders accept
   }
 }`;

@@ -82,16 +82,29 @@ export async function changeRules(lines: string, signal: AbortSignal): Promise<v
   await runTool('nft', ['-f', '-'], signal, `${lines}\n`);
 }
 
-/**
- * Makes the kernel forget every connection that came from an address or network. What still arrives for them would reach
- * whoever has the address next.
- */
-export async function forgetConnections(source: string, signal: AbortSignal): Promise<void> {
+/** Makes the kernel forget every connection that came from a network. */
+export async function forgetAllConnections(subnet: string, signal: AbortSignal): Promise<void> {
   try {
-    await runTool('conntrack', ['-D', '-s', source], signal);
+    await runTool('conntrack', ['-D', '-s', subnet], signal);
   } catch (error) {
     // Its exit code is 1 when there was none.
     if (error instanceof CommandError && / 0 flow entries /.test(error.stderr)) return;
     throw error;
   }
+}
+
+/**
+ * Makes the kernel forget every connection that came from one of these addresses of a network. What still arrives for them
+ * would reach whoever has the address next.
+ */
+export async function forgetConnections(
+  addresses: readonly string[],
+  subnet: string,
+  signal: AbortSignal,
+): Promise<void> {
+  // One list tells of many that nothing is there to forget.
+  const [, ...others] = addresses;
+  const list = others.length === 0 ? undefined : await runTool('conntrack', ['-L', '-s', subnet], signal);
+  for (const address of addresses)
+    if (list?.includes(` src=${address} `) !== false) await forgetAllConnections(`${address}/32`, signal);
 }

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { withShortPath } from '../../lib/socket-path.ts';
+import { connectUnix } from '../../lib/socket-path.ts';
 
 interface Message {
   readonly event?: string;
@@ -47,11 +45,7 @@ export class QmpClient {
 
   /** Connects and leaves the negotiation mode; QEMU takes commands then, and tells its events (QEMU's qapi/run-state). */
   static async connect(path: string, onEvent: EventSink, signal: AbortSignal): Promise<QmpClient> {
-    const socket = await withShortPath(path, async (alias) => {
-      const connecting = connect(alias);
-      await once(connecting, 'connect', { signal });
-      return connecting;
-    });
+    const socket = await connectUnix(path, signal);
     const waiting = new Map<number, Waiter>();
     const greeting = Promise.withResolvers<QemuVersion>();
     const fail = (error: Error) => {
@@ -74,6 +68,9 @@ export class QmpClient {
       const client = new QmpClient(socket, await greeting.promise, waiting);
       await client.execute('qmp_capabilities', {}, signal);
       return client;
+    } catch (error) {
+      socket.destroy();
+      throw error;
     } finally {
       signal.removeEventListener('abort', abort);
     }

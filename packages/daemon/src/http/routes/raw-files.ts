@@ -53,9 +53,16 @@ export function rawFileRoutes({ guests }: Services): FastifyPluginCallbackZod {
       async (request, reply) => {
         const signal = clientGone(reply);
         const content = (request.body ?? new Uint8Array()) as Readable | Uint8Array;
-        await guests.reach(request.params.id, (agent) =>
-          agent.writeFile(request.query.path, content, signal),
-        );
+        try {
+          await guests.reach(request.params.id, (agent) =>
+            agent.writeFile(request.query.path, content, signal),
+          );
+        } catch (error) {
+          // The rest of the body is of no use to anyone, and would stand before the connection's next request.
+          void reply.header('connection', 'close');
+          request.raw.resume();
+          throw error;
+        }
         return reply.status(204).send(null);
       },
     );
