@@ -14,7 +14,7 @@ ensure_modules &
 set +m
 modules=$!
 trap 'kill -- "-$modules" 2>/dev/null || true' EXIT
-ensure_packages run kernel rootfs check
+ensure_packages run kernel rootfs check tests
 wait "$modules"
 trap - EXIT
 use_go
