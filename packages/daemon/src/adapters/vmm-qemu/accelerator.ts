@@ -89,10 +89,10 @@ async function tryKvm(kernel: string, signal: AbortSignal): Promise<string | nul
       onOutput: (chunk) => (output += chunk.toString('latin1')),
     });
     try {
-      await Promise.race([child.exited, sleep(SILENCE_MS, undefined, { signal })]);
+      await endsWithin(child, SILENCE_MS, signal);
       if (child.exit === undefined && !output.includes('Linux version'))
         return 'a guest started and gave no sign of life within a second';
-      await Promise.race([child.exited, sleep(TRIAL_MS, undefined, { signal })]);
+      await endsWithin(child, TRIAL_MS, signal);
     } finally {
       await child.kill();
     }
@@ -102,6 +102,11 @@ async function tryKvm(kernel: string, signal: AbortSignal): Promise<string | nul
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+/** Waits for a process to end, but not for ever. The timer that is left over keeps no daemon from ending. */
+async function endsWithin(child: Child, ms: number, signal: AbortSignal): Promise<void> {
+  await Promise.race([child.exited, sleep(ms, undefined, { signal, ref: false })]);
 }
 
 function trialArgs(kernel: string): string[] {
