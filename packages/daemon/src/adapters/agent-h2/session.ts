@@ -91,9 +91,7 @@ export class H2AgentSession implements AgentSession {
   async writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void> {
     const target = `/files/write?path=${encodeURIComponent(path)}`;
     const send = (out: ClientHttp2Stream) => {
-      // The caller's stream is left as it is when the guest refuses: a connection may hang on it.
-      if (content instanceof Readable)
-        sendAll(Readable.from(content.iterator({ destroyOnReturn: false })), out);
+      if (content instanceof Readable) sendAll(content, out);
       else out.end(content);
     };
     (await this.#send({ ':path': target }, send, signal)).stream.resume();

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { RawFileQuery } from '@atoll/contract/files';
 import { SandboxParams } from '@atoll/contract/sandboxes';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
@@ -52,15 +52,16 @@ export function rawFileRoutes({ guests }: Services): FastifyPluginCallbackZod {
       },
       async (request, reply) => {
         const signal = clientGone(reply);
-        const content = (request.body ?? new Uint8Array()) as Readable | Uint8Array;
+        // A pipe, since a refusal destroys what it was sent, and a connection must outlive that.
+        const content = new PassThrough();
+        request.raw.pipe(content);
         try {
           await guests.reach(request.params.id, (agent) =>
             agent.writeFile(request.query.path, content, signal),
           );
         } catch (error) {
-          // The rest of the body is of no use to anyone, and would stand before the connection's next request.
-          void reply.header('connection', 'close');
-          request.raw.resume();
+          // The rest of the body is read and dropped: it stands before the connection's next request.
+          request.raw.unpipe(content).resume();
           throw error;
         }
         return reply.status(204).send(null);
