@@ -84,7 +84,8 @@ def icmp(host, source=None, timeout=1.0):
         sock.sendto(struct.pack("!BBH", 8, 0, checksum(struct.pack("!BBH", 8, 0, 0) + body)) + body, (host, 0))
         while True:
             packet, peer = sock.recvfrom(2000)
-            if packet[20] == 0 and packet[24:] == body:
+            # A raw socket hears every answer, also that to a question asked of another host at the same time.
+            if packet[20] == 0 and packet[24:] == body and peer[0] == host:
                 return peer[0]
 
 
