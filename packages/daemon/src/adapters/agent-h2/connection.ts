@@ -51,9 +51,14 @@ export class Connection {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxFrameSize: MAX_FRAME_BYTES },
     });
     const connection = new Connection(session);
-    await once(session, 'connect', { signal });
-    session.setLocalWindowSize(SESSION_WINDOW_BYTES);
-    return connection;
+    try {
+      await once(session, 'connect', { signal });
+      session.setLocalWindowSize(SESSION_WINDOW_BYTES);
+      return connection;
+    } catch (error) {
+      connection.close('its epoch was given up while it opened');
+      throw error;
+    }
   }
 
   get usable(): boolean {
