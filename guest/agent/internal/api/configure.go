@@ -15,6 +15,13 @@ type configureRequest struct {
 	MachineID     *string            `json:"machine_id"`
 	ClockUnixNS   *string            `json:"clock_unix_ns"`
 	EntropyBase64 *string            `json:"entropy_base64"`
+	Network       *networkRequest    `json:"network"`
+}
+
+type networkRequest struct {
+	MAC     string `json:"mac"`
+	Address string `json:"address"`
+	Gateway string `json:"gateway"`
 }
 
 // configure checks the whole request before it applies any of it. The clock comes first, as its value ages.
@@ -27,6 +34,10 @@ func (s *Server) configure(_ context.Context, request configureRequest) error {
 	if err != nil {
 		return requestError{fmt.Errorf("entropy_base64: %w", err)}
 	}
+	network, err := request.network()
+	if err != nil {
+		return requestError{fmt.Errorf("network: %w", err)}
+	}
 	if err := request.check(); err != nil {
 		return requestError{err}
 	}
@@ -38,6 +49,11 @@ func (s *Server) configure(_ context.Context, request configureRequest) error {
 	}
 	if len(seed) > 0 {
 		if err := identity.AddEntropy(seed); err != nil {
+			return err
+		}
+	}
+	if request.Network != nil {
+		if err := identity.SetNetwork(network); err != nil {
 			return err
 		}
 	}
@@ -63,6 +79,13 @@ func (c configureRequest) entropy() ([]byte, error) {
 		err = fmt.Errorf("%d bytes, at most %d", len(seed), identity.MaxEntropy)
 	}
 	return seed, err
+}
+
+func (c configureRequest) network() (identity.Network, error) {
+	if c.Network == nil {
+		return identity.Network{}, nil
+	}
+	return identity.ParseNetwork(c.Network.MAC, c.Network.Address, c.Network.Gateway)
 }
 
 func (c configureRequest) check() error {

@@ -1,6 +1,15 @@
 import type { Readable } from 'node:stream';
 import type { Deadline } from '../lib/deadline.ts';
 
+/** Who a guest is on its network. The gateway is its default route and its name server. */
+export interface GuestNetwork {
+  readonly mac: string;
+  /** IPv4, with the length of its network's prefix. */
+  readonly address: string;
+  readonly prefixLength: number;
+  readonly gateway: string;
+}
+
 /** What a guest is told it is. Absent fields stay as they are. */
 export interface Identity {
   /** Environment of every command; replaces the earlier one. Lives in the guest's memory only. */
@@ -12,6 +21,7 @@ export interface Identity {
   readonly clockUnixNs?: bigint;
   /** Bytes for the kernel's entropy pool. */
   readonly entropy?: Uint8Array;
+  readonly network?: GuestNetwork;
 }
 
 export interface AgentHealth {

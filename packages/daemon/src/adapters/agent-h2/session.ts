@@ -51,7 +51,7 @@ export class H2AgentSession implements AgentSession {
   }
 
   async configure(identity: Identity, signal: AbortSignal): Promise<void> {
-    const { env, hostname, machineId, clockUnixNs, entropy } = identity;
+    const { env, hostname, machineId, clockUnixNs, entropy, network } = identity;
     await this.#call(
       '/configure',
       {
@@ -60,6 +60,11 @@ export class H2AgentSession implements AgentSession {
         machine_id: machineId,
         clock_unix_ns: clockUnixNs?.toString(),
         entropy_base64: entropy && Buffer.from(entropy).toString('base64'),
+        network: network && {
+          mac: network.mac,
+          address: `${network.address}/${network.prefixLength}`,
+          gateway: network.gateway,
+        },
       },
       signal,
     );
