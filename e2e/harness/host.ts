@@ -1,23 +1,31 @@
+import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
-/** Ids of the processes, of whatever program, that run below a daemon's `machines` directory: its VMs. */
+const execute = promisify(execFile);
+
+/** Ids of the processes, of whatever program, that work in one of a daemon's machine directories: its VMs. */
 export async function machinePids(stateDir: string): Promise<number[]> {
-  const machines = join(stateDir, 'machines');
-  const found: number[] = [];
-  for (const pid of await allPids()) {
-    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
-    if (cwd.startsWith(`${machines}/`)) found.push(pid);
-  }
-  return found;
+  return (await machines(stateDir)).map(({ pid }) => pid);
 }
 
 /** The process of one sandbox's VM. */
 export async function machinePid(stateDir: string, id: string): Promise<number> {
-  for (const pid of await machinePids(stateDir)) {
-    if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')).endsWith(`/${id}`)) return pid;
+  const found = (await machines(stateDir)).find(({ name }) => name === id);
+  if (found === undefined) throw new Error(`sandbox ${id} has no process`);
+  return found.pid;
+}
+
+/** Processes that work below `machines`, or did until it was removed, and in which directory there. */
+async function machines(stateDir: string): Promise<{ pid: number; name: string }[]> {
+  const dir = join(stateDir, 'machines');
+  const found: { pid: number; name: string }[] = [];
+  for (const pid of await allPids()) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (cwd.startsWith(`${dir}/`)) found.push({ pid, name: cwd.slice(dir.length + 1) });
   }
-  throw new Error(`sandbox ${id} has no process`);
+  return found;
 }
 
 /** Names below a daemon's `machines` directory. */
@@ -25,16 +33,23 @@ export async function machineDirs(stateDir: string): Promise<string[]> {
   return readdir(join(stateDir, 'machines'));
 }
 
-/** Children of a process that are still there, dead ones that nobody waited for included. */
+/** A daemon's children without its name server, dead ones that nobody waited for included. */
 export async function childrenOf(parent: number): Promise<number[]> {
   const found: number[] = [];
   for (const pid of await allPids()) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    if (stat.includes(' (dnsmasq) ')) continue;
     // The name, in brackets, may hold anything: the state and the parent come behind the last bracket.
     const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(ppid) === parent) found.push(pid);
   }
   return found;
+}
+
+/** The chains of this host's sandboxes in which there is a policy: one for each lease. */
+export async function leasedChains(): Promise<string[]> {
+  const { stdout } = await execute('nft', ['list', 'table', 'inet', 'atoll0']);
+  return [...stdout.matchAll(/chain (egress-\d+) \{\n(?!\t\})/g)].map(([, chain = '']) => chain);
 }
 
 /** Open files of a process. */

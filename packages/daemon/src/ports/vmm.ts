@@ -3,6 +3,12 @@ import type { Deadline } from '../lib/deadline.ts';
 /** What runs the guest's instructions: the processor (kvm) or QEMU's own emulator (tcg). */
 export type Accelerator = 'kvm' | 'tcg';
 
+/** A network card: the host's tap device it is plugged into, and its address. */
+export interface Nic {
+  readonly tap: string;
+  readonly mac: string;
+}
+
 /** What a machine is made of. Paths are absolute, sizes in MiB. */
 export interface MachineSpec {
   /** The sandbox's id; names the process. */
@@ -13,6 +19,8 @@ export interface MachineSpec {
   readonly rootDisk: string;
   readonly vcpuCount: number;
   readonly memSizeMib: number;
+  /** Undefined: the machine has no network. */
+  readonly nic?: Nic | undefined;
 }
 
 /** One running VM. */

@@ -1,5 +1,5 @@
 import { arch } from 'node:process';
-import type { Accelerator, MachineSpec } from '../../ports/vmm.ts';
+import type { Accelerator, MachineSpec, Nic } from '../../ports/vmm.ts';
 
 /** Names below a machine's directory. QEMU runs inside it, so that no path in its argv is too long for a socket. */
 export const MACHINE_FILES = { agent: 'agent.sock', qmp: 'qmp.sock', memory: 'memory' } as const;
@@ -49,10 +49,15 @@ export function kernelCommandLine({ accelerator, tscKhz }: GuestSettings): strin
   return tscKhz === undefined ? emulated : `${emulated} tsc_early_khz=${tscKhz} tsc=reliable`;
 }
 
+/** What a machine's process shows in its command line: the next daemon finds it by that. */
+export function machineName(id: string): string {
+  return `atoll-${id}`;
+}
+
 /** The whole command line of one machine's QEMU, without the program. Relative paths are taken from the machine's directory. */
 export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
   return [
-    ...['-name', `atoll-${spec.id}`],
+    ...['-name', machineName(spec.id)],
     ...['-M', 'microvm,acpi=off,rtc=on,memory-backend=mem'],
     ...accelerationArgs(guest.accelerator),
     ...['-m', String(spec.memSizeMib), '-smp', String(spec.vcpuCount)],
@@ -65,6 +70,7 @@ export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
     ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
     ...['-serial', 'stdio'],
     ...diskArgs('root', spec.rootDisk),
+    ...nicArgs(spec.nic),
     ...['-object', 'rng-random,id=entropy,filename=/dev/urandom', '-device', 'virtio-rng-device,rng=entropy'],
     ...['-chardev', `socket,id=agent,path=${MACHINE_FILES.agent},server=on,wait=off`],
     ...[
@@ -79,6 +85,18 @@ export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
       '-mon',
       'chardev=qmp,mode=control',
     ],
+  ];
+}
+
+/**
+ * A tap that exists already. An announcement of QEMU's own after a restore would deadlock a guest that changes its card just
+ * then, and nobody listens to it: the bridge knows where each card is.
+ */
+function nicArgs(nic: Nic | undefined): string[] {
+  if (nic === undefined) return [];
+  return [
+    ...['-netdev', `tap,id=nic,ifname=${nic.tap},script=no,downscript=no`],
+    ...['-device', `virtio-net-device,netdev=nic,mac=${nic.mac},guest_announce=off`],
   ];
 }
 

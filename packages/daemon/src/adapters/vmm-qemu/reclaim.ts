@@ -1,23 +1,25 @@
-import { readdir, readFile, readlink } from 'node:fs/promises';
-import { sep } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { machineName } from './argv.ts';
 
 // A killed process is gone within milliseconds; one in an uninterruptible wait may take longer.
 const GONE_WITHIN_MS = 10_000;
 const POLL_MS = 20;
 
 /**
- * Kills every QEMU that runs below a directory and waits until it is gone. A machine runs in a directory of its own, so the
- * working directory tells whose it is. Machines die with their daemon; this is for those whose daemon was another process.
+ * Kills every QEMU whose machine has a directory here, and waits until it is gone. A machine's name has its sandbox's id, and
+ * so has its directory; the process's working directory would not do, since a daemon may see the file system otherwise than
+ * the next one. Machines die with their daemon; this is for those whose daemon was another process.
  */
 export async function killMachines(machinesDir: string): Promise<readonly number[]> {
+  const names = new Set((await machineDirs(machinesDir)).map(machineName));
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const mine: number[] = [];
-  for (const pid of pids) if (await isMachine(pid, machinesDir)) mine.push(pid);
+  for (const pid of pids) if (await isMachine(pid, names)) mine.push(pid);
   for (const pid of mine) kill(pid);
   const until = performance.now() + GONE_WITHIN_MS;
   for (const pid of mine) {
-    while (await isMachine(pid, machinesDir)) {
+    while (await isMachine(pid, names)) {
       if (performance.now() > until) throw new Error(`process ${pid}, a VM of an earlier run, does not end`);
       await sleep(POLL_MS);
     }
@@ -25,14 +27,24 @@ export async function killMachines(machinesDir: string): Promise<readonly number
   return mine;
 }
 
-async function isMachine(pid: number, machinesDir: string): Promise<boolean> {
+async function machineDirs(machinesDir: string): Promise<string[]> {
   try {
-    const cwd = await readlink(`/proc/${pid}/cwd`);
-    const name = await readFile(`/proc/${pid}/comm`, 'utf8');
-    // setpriv is what a machine's process is called until it has become QEMU.
-    return cwd.startsWith(machinesDir + sep) && /^(qemu-system|setpriv)/.test(name);
+    return await readdir(machinesDir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function isMachine(pid: number, names: ReadonlySet<string>): Promise<boolean> {
+  try {
+    // Empty for a dead process that nobody has waited for.
+    const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+    const name = args[args.indexOf('-name') + 1];
+    // setpriv is what a machine's process is until it has become QEMU.
+    return /(qemu-system-[^/]*|setpriv)$/.test(args[0] ?? '') && name !== undefined && names.has(name);
   } catch {
-    return false; // Gone, or another user's.
+    return false; // Gone.
   }
 }
 
