@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Client } from './harness/client.ts';
 import { Daemon } from './harness/daemon.ts';
 import { expectFailure, expectNoContent } from './harness/failure.ts';
-import { childrenOf, machineDirs, machinePid, machinePids, openFds } from './harness/host.ts';
+import { machineDirs, machinePid, machinePids, openFds } from './harness/host.ts';
 import { failureOf, timed, until, within } from './harness/poll.ts';
 import { createSandbox, listSandboxes } from './harness/sandbox.ts';
 
@@ -35,7 +35,6 @@ describe('many creates at once', () => {
       expectNoContent(answer);
     expect(await listSandboxes(client)).toEqual([]);
     await daemon.assertClean();
-    expect(await childrenOf(daemon.pid)).toEqual([]);
     await until('no file is left open', async () => (await openFds(daemon.pid)) <= fds + 22, SOON_MS);
   });
 });
@@ -52,9 +51,7 @@ describe('a VM that ends by itself', () => {
     const again = await timed(sandbox.post('read-file', { path: '/etc/hostname' }));
     expectFailure(again.value, 502, 'SANDBOX_UNREACHABLE', sandbox.id);
     expect(again.ms).toBeLessThan(NOTICED_MS);
-    await until('its files are gone', async () => (await machineDirs(daemon.stateDir)).length === 0, SOON_MS);
     await daemon.assertClean();
-    expect(await childrenOf(daemon.pid)).toEqual([]);
 
     expectNoContent(await sandbox.destroy());
     expectFailure(await sandbox.destroy(), 404, 'NOT_FOUND', sandbox.id);
@@ -120,7 +117,6 @@ describe('a VM that ends by itself', () => {
     const answer = await sandbox.post('exec', { command: 'python3', args: ['-c', reboot] });
     expectFailure(answer, 502, 'SANDBOX_UNREACHABLE', sandbox.id);
     await until('it leaves the list', async () => (await listSandboxes(client)).length === 0, SOON_MS);
-    await until('its files are gone', async () => (await machineDirs(daemon.stateDir)).length === 0, SOON_MS);
     await daemon.assertClean();
   });
 
@@ -144,9 +140,7 @@ describe('a client that goes away', () => {
     await until(`there is a ${what}`, isThere, SOON_MS);
     gone.abort(new Error('gone'));
     expect(await failure).toMatchObject({ message: 'gone' });
-    await until('nothing is left', async () => (await machineDirs(daemon.stateDir)).length === 0, SOON_MS);
     await daemon.assertClean();
-    expect(await childrenOf(daemon.pid)).toEqual([]);
     expect(await listSandboxes(client)).toEqual([]);
     await using next = await createSandbox(client, { name: 'orphan' });
     expect(await next.sh('echo well')).toBe('well');

@@ -196,8 +196,9 @@ describe('guest', () => {
     expect((await plain.exec('python3', ['-c', talk.join('\n')])).stdout).toBe('hello\n');
   });
 
-  it('reaches nothing beyond: it has loopback alone', async () => {
-    expect(await plain.sh('ls /sys/class/net')).toBe('lo');
+  it('has one network card, with an IPv4 address alone', async () => {
+    expect(await plain.sh('ls /sys/class/net')).toBe('eth0\nlo');
+    expect(await plain.sh('cat /proc/net/if_inet6 | grep -c eth0 || true')).toBe('0');
   });
 });
 

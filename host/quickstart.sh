@@ -45,9 +45,11 @@ say_what_next() {
 END
 }
 
+((EUID == 0)) || fail "takes root, to set the host's network up; the daemon itself then runs as another user"
 start=$(now_ms)
 step 'Host and guest'
 bash "$ROOT/host/setup.sh"
+node "$ROOT/host/network/setup.ts"
 step 'Daemon'
 ensure_daemon
 step 'A first sandbox'

@@ -6,7 +6,9 @@
 vitest_suite() {
   local -a json=()
   [[ -z ${RESULTS_DIR:-} ]] || json=(--reporter=json --outputFile.json="$RESULTS_DIR/$1.json")
-  vitest run --project "$1" --reporter=default "${json[@]}"
+  local -a place=()
+  [[ $1 != e2e ]] || place=(e2e/own-host.sh)
+  "${place[@]}" vitest run --project "$1" --reporter=default "${json[@]}"
 }
 
 # agent_suite: the guest agent's own tests.

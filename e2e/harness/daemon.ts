@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from './client.ts';
-import { machineDirs, machinePids } from './host.ts';
+import { childrenOf, leasedChains, machineDirs, machinePids } from './host.ts';
 import { Log } from './log.ts';
 import { until, within } from './poll.ts';
 
@@ -16,6 +16,8 @@ const MAIN = 'packages/daemon/src/main.ts';
 const START_MS = 60_000;
 // Twice what the daemon allows itself.
 const STOP_MS = 40_000;
+
+const CLEAN_MS = 20_000;
 
 // Three times the default: tests share the processors with whatever else the host does.
 const BOOT_SECS = '180';
@@ -116,12 +118,17 @@ export class Daemon implements AsyncDisposable {
     return Daemon.#startIn(this.stateDir, this.#env);
   }
 
-  /** Checks that no process and no file of a machine is left. */
+  /** Checks that no process, file or policy of a machine is left, or is gone soon: what ended by itself is cleared up then. */
   async assertClean(): Promise<void> {
-    const pids = await machinePids(this.stateDir);
-    const dirs = await machineDirs(this.stateDir);
-    if (pids.length + dirs.length > 0)
-      throw new Error(`left behind: processes [${pids.join()}], directories [${dirs.join()}]`);
+    let left: unknown[] = [];
+    const isClean = async () => {
+      const processes = [...(await machinePids(this.stateDir)), ...(await childrenOf(this.pid))];
+      left = [...processes, ...(await machineDirs(this.stateDir)), ...(await leasedChains())];
+      return left.length === 0;
+    };
+    await until('nothing is left behind', isClean, CLEAN_MS).catch((error: unknown) => {
+      throw new Error(`left behind: ${left.join(' ')}`, { cause: error });
+    });
   }
 
   get #isRunning(): boolean {
@@ -161,7 +168,9 @@ interface Started {
 
 function launch(stateDir: string, env: Env): Started {
   // What the caller's own environment sets for another daemon is not for this one.
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SERVICE_'));
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => name === 'SERVICE_USER' || !name.startsWith('SERVICE_'),
+  );
   const child = spawn(process.execPath, [MAIN], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

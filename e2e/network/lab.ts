@@ -60,7 +60,7 @@ export class Lab implements AsyncDisposable {
     const env = {
       ...process.env,
       SERVICE_TAP_POOL_SIZE: String(options.poolSize ?? 8),
-      ATOLL_USER: USER,
+      SERVICE_USER: USER,
       ATOLL_RUN_DIR: join(dir, 'run'),
       ...options.env,
     };

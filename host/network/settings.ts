@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { findUplink } from '../../packages/daemon/src/adapters/network-linux/host.ts';
 import { planNetwork } from '../../packages/daemon/src/adapters/network-linux/plan.ts';
 import type { NetworkPlan } from '../../packages/daemon/src/adapters/network-linux/plan.ts';
-import { readNetworkSettings } from '../../packages/daemon/src/network-settings.ts';
+import { readNetworkSettings, readUser } from '../../packages/daemon/src/host-settings.ts';
 
 /** What the set-up, its tear-down and the check work on. */
 export interface HostSettings {
@@ -28,6 +28,7 @@ export const SIGNAL = AbortSignal.timeout(120_000);
 export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings> {
   const reader = new Reader(env);
   const { uplink, ...network } = readNetworkSettings(reader);
+  const user = readUser(reader);
   if (reader.faults.length > 0) throw new Error(reader.faults.join('\n'));
   const isRoot = process.getuid?.() === 0;
   const ownDir = (variable: string, fallback: string) =>
@@ -36,7 +37,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings
   const guest = (variable: string, name: string) =>
     reader.text(variable) ?? join(reader.text('ATOLL_CACHE_DIR') ?? cacheDir, 'current', name);
   return {
-    user: reader.text('ATOLL_USER') ?? 'atoll',
+    user,
     plan: planNetwork(network),
     uplink: uplink ?? (await findUplink(SIGNAL)),
     root: fileURLToPath(new URL('../..', import.meta.url)),

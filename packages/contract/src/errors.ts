@@ -78,6 +78,11 @@ export const FAILURES = {
     (o) => `sandbox ${o.id} cannot be reached: ${o.reason}`,
   ),
   SHUTTING_DOWN: entry<object>(503, true, () => 'the daemon is shutting down'),
+  NETWORK_POOL_EXHAUSTED: entry<{ size: number }>(
+    503,
+    true,
+    (o) => `all ${o.size} network devices are in use: end a sandbox, or raise SERVICE_TAP_POOL_SIZE`,
+  ),
   INSUFFICIENT_MEMORY: entry<{ needMib: number; freeMib: number }>(
     503,
     true,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EgressPolicy } from './egress.ts';
 import { Env, optional, UnixSeconds } from './fields.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -20,6 +21,7 @@ export const CreateSandbox = z
     mem_size_mib: optional(z.int().positive()).describe(
       'Memory in MiB; the default is SERVICE_MEM_SIZE_MIB.',
     ),
+    egress: optional(EgressPolicy).describe('What it may reach; the default is everything beyond the host.'),
     env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),
   })
   .meta({ id: 'CreateSandbox' });
@@ -37,7 +39,7 @@ export const SandboxItem = z
     image_id: z.string().nullable(),
     vcpu_count: z.int(),
     mem_size_mib: z.int(),
-    egress: z.null(),
+    egress: EgressPolicy.nullable(),
     rate_limit: z.null(),
     drives: z.array(z.never()),
     jailed: z.boolean(),

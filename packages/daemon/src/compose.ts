@@ -1,5 +1,9 @@
 import { H2GuestAgent } from './adapters/agent-h2/agent.ts';
+import { MetadataServer } from './adapters/metadata-http/server.ts';
 import { PromMetrics } from './adapters/metrics-prom/metrics.ts';
+import { claimBridge } from './adapters/network-linux/claim.ts';
+import { NameServer } from './adapters/network-linux/name-server.ts';
+import { LinuxNetwork } from './adapters/network-linux/network.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
 import type { Config } from './config.ts';
@@ -17,6 +21,8 @@ import { VERSION } from './version.ts';
 
 // What the host has to answer before the first request: a trial of KVM, and old machines that end.
 const START_MS = 30_000;
+
+const RESOLV_CONF = '/etc/resolv.conf';
 
 /**
  * Wires the adapters to the domain and the domain to HTTP, takes the state directory, clears what an earlier run left there,
@@ -43,13 +49,20 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   );
   if (vmm.kvmFault !== undefined)
     log.warn({ reason: vmm.kvmFault }, 'no KVM: machines are emulated, which is slower');
-  await recover(vmm, storage, log);
+  stack.use(await claimBridge(config.network.bridge));
+  const network = await LinuxNetwork.create(config.network, deadline.signal);
+  if (network.uplink === undefined) log.warn('the host has no default route: guests reach nothing beyond it');
+  await recover({ vmm, network, storage }, log, deadline.signal);
+  stack.use(await NameServer.start(network.plan, RESOLV_CONF, log, deadline));
 
   const metrics = new PromMetrics();
   const registry = new Registry();
+  const { gateway, metadataPort } = network.plan;
+  const identityOf = (address: string) => registry.atAddress(address);
+  stack.use(await MetadataServer.listen({ host: gateway, port: metadataPort, identityOf }));
   const guests = new Guests(registry);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
-  const ports = { vmm, agent: new H2GuestAgent(), storage, metrics };
+  const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics };
   const sandboxes = new Sandboxes(ports, registry, config, log);
   stack.defer(() => sandboxes.shutdown());
 

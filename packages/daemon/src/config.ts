@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
+import { readNetworkSettings, readUser } from './host-settings.ts';
 
 /** The daemon's settings, from its environment. Paths are absolute, sizes as the names say. */
 export interface Config {
@@ -12,6 +13,8 @@ export interface Config {
   readonly baseRootfs: string;
   readonly initramfsPath: string;
   readonly stateDir: string;
+  readonly user: string;
+  readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
   readonly sizes: {
     readonly vcpuCount: number;
@@ -150,6 +153,8 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     baseRootfs: reader.file('SERVICE_BASE_ROOTFS', join(current, 'rootfs.ext4')),
     initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
     stateDir: reader.path('SERVICE_STATE_DIR', defaultStateDir(env)),
+    user: readUser(reader),
+    network: readNetworkSettings(reader),
     accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),
     sizes: {
       vcpuCount: vcpu.value,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readNetworkSettings } from './network-settings.ts';
+import { readNetworkSettings } from './host-settings.ts';
 
 function read(env: Record<string, string>) {
   const faults: string[] = [];

@@ -1,4 +1,4 @@
-/** The part of a settings reader that the network's settings need. */
+/** The part of a settings reader that these settings need. */
 interface SettingsReader {
   text(name: string): string | undefined;
   integer(name: string, fallback: number, min: number, max: number): number;
@@ -14,7 +14,16 @@ const UPLINK = 'SERVICE_UPLINK_IFACE';
 // A Linux bridge has at most 1023 ports (BR_MAX_PORTS, net/bridge/br_private.h).
 const MAX_POOL_SIZE = 1000;
 
-/** Reads what the host's set-up, its check and the daemon have to agree on, so that they cannot read it differently. */
+// What the host's set-up, its check and the daemon have to agree on is read here, so that they cannot read it differently.
+
+/** The unprivileged user that the daemon runs as when root starts it. */
+export function readUser(reader: SettingsReader): string {
+  const takes = 'an unprivileged user (letters, digits, _ and -), which npm run host:setup makes';
+  const user = word(reader, 'SERVICE_USER', 'atoll', /^[a-z_][a-z0-9_-]{0,31}$/, takes);
+  return user === 'root' ? reader.fault('SERVICE_USER', user, takes, user) : user;
+}
+
+/** Names, addresses and ports of the guests' network. */
 export function readNetworkSettings(reader: SettingsReader) {
   const tapPrefix = word(
     reader,

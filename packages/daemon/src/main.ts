@@ -2,6 +2,7 @@
 import { ConfigError, loadConfig } from './config.ts';
 import { startDaemon } from './compose.ts';
 import { reasonOf } from './lib/errors.ts';
+import { dropRoot } from './privileges.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_MISCONFIGURED = 2;
@@ -11,6 +12,7 @@ const SHUTDOWN_MS = 20_000;
 
 async function main(): Promise<void> {
   const { config, unknown } = loadConfig(process.env);
+  await dropRoot(config);
   const { log, stop } = await startDaemon(config, unknown);
   let stopping = false;
   const end = (signal: NodeJS.Signals) => {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { EgressPolicy as RequestedPolicy } from '@atoll/contract/egress';
 import type { CreateSandbox } from '@atoll/contract/sandboxes';
 import { AtollError } from '../lib/errors.ts';
 import { availableMemoryBytes } from '../lib/host-memory.ts';
+import type { EgressPolicy } from '../ports/network.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -35,7 +37,12 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
       MIN_MEM_SIZE_MIB,
       sizes.maxMemSizeMib,
     ),
+    egress: request.egress && policyOf(request.egress),
   };
+}
+
+function policyOf({ mode, allow_cidrs, deny_cidrs }: RequestedPolicy): EgressPolicy {
+  return { mode, allowCidrs: allow_cidrs ?? [], denyCidrs: deny_cidrs ?? [] };
 }
 
 function within(field: string, value: number, min: number, max: number): number {

@@ -3,6 +3,8 @@ import { AtollError, reasonOf } from '../lib/errors.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { AgentSession, GuestAgent } from '../ports/agent.ts';
 import type { CreatePhase, Metrics } from '../ports/metrics.ts';
+import { NetworkExhausted } from '../ports/network.ts';
+import type { Network, NetworkLease } from '../ports/network.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Machine, Vmm } from '../ports/vmm.ts';
 import type { Running, Sandbox } from './sandbox.ts';
@@ -12,6 +14,7 @@ export interface LaunchPorts {
   readonly vmm: Vmm;
   readonly agent: GuestAgent;
   readonly storage: Storage;
+  readonly network: Network;
   readonly metrics: Metrics;
 }
 
@@ -19,8 +22,8 @@ export interface LaunchPorts {
 const ENTROPY_BYTES = 32;
 
 /**
- * Brings up a sandbox from nothing: disk, machine, agent, identity. Answers when a command can run in it. When a step fails,
- * those before it are undone, newest first, and BOOT_FAILED says why.
+ * Brings up a sandbox from nothing: network, disk, machine, agent, identity. Answers when a command can run in it. When a step fails,
+ * those before it are undone, newest first, and BOOT_FAILED says why, or NETWORK_POOL_EXHAUSTED.
  */
 export async function boot(
   ports: LaunchPorts,
@@ -28,11 +31,20 @@ export async function boot(
   env: Readonly<Record<string, string>>,
   deadline: Deadline,
 ): Promise<Running> {
-  const { vmm, agent, storage, metrics } = ports;
+  const { vmm, agent, storage, network, metrics } = ports;
   const { id } = sandbox;
   const total = stopwatch(metrics, 'total');
   await using stack = new AsyncDisposableStack();
   try {
+    const leasing = stopwatch(metrics, 'network_lease');
+    const lease = network.lease();
+    stack.defer(() => network.release(lease));
+    leasing();
+
+    const applying = stopwatch(metrics, 'egress_apply');
+    await network.applyEgress(lease, sandbox.egress, deadline.signal);
+    applying();
+
     const clone = stopwatch(metrics, 'rootfs_clone');
     const files = await storage.createMachine(id, deadline.signal);
     stack.defer(() => storage.removeMachine(id));
@@ -40,19 +52,21 @@ export async function boot(
 
     const setup = stopwatch(metrics, 'setup');
     const started = performance.now();
-    const machine = await vmm.boot({ ...sandbox, ...files }, deadline);
+    const machine = await vmm.boot({ ...sandbox, ...files, nic: lease }, deadline);
     stack.defer(() => machine.stop());
     const session = await orMachineEnd(machine, agent.connect(machine.agentSocket, deadline));
     stack.defer(() => session.close());
     metrics.booted(performance.now() - started);
-    await orMachineEnd(machine, introduce(session, sandbox, env, deadline.signal));
+    await orMachineEnd(machine, introduce(session, sandbox, lease, env, deadline.signal));
     setup();
 
     total();
-    return { machine, agent: session, resources: stack.move() };
+    return { machine, agent: session, lease, resources: stack.move() };
   } catch (error) {
     const { aborted, reason } = deadline.signal as { aborted: boolean; reason: unknown };
     if (aborted && reason instanceof AtollError) throw reason;
+    if (error instanceof NetworkExhausted)
+      throw AtollError.of('NETWORK_POOL_EXHAUSTED', { size: error.size }, error);
     throw AtollError.of(
       'BOOT_FAILED',
       { id, reason: error instanceof Error ? error.message : String(error) },
@@ -65,12 +79,14 @@ export async function boot(
 function introduce(
   session: AgentSession,
   sandbox: Sandbox,
+  network: NetworkLease,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<void> {
   return session.configure(
     {
       env,
+      network,
       hostname: hostnameOf(sandbox),
       machineId: sandbox.id.replaceAll('-', ''),
       clockUnixNs: BigInt(Date.now()) * 1_000_000n,

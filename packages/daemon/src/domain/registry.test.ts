@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest';
+import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeMachine } from '../testing/fake-vmm.ts';
 import { FakeSession } from '../testing/fake-agent.ts';
 import { Registry } from './registry.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
 function sandbox(id: string, name?: string): Sandbox {
-  return { id, name, tags: {}, createdAtUnix: 0, vcpuCount: 1, memSizeMib: 64 };
+  return { id, name, tags: {}, createdAtUnix: 0, vcpuCount: 1, memSizeMib: 64, egress: undefined };
 }
 
 function running(): Running {
-  return { machine: new FakeMachine(1, ''), agent: new FakeSession(), resources: new AsyncDisposableStack() };
+  return {
+    machine: new FakeMachine(1, ''),
+    agent: new FakeSession(),
+    lease: new FakeNetwork(1).lease(),
+    resources: new AsyncDisposableStack(),
+  };
 }
 
 function liveOne(registry: Registry, id: string, name?: string): void {
@@ -74,4 +80,14 @@ test('an unknown step is refused', () => {
   registry.reserve(sandbox('a'));
   registry.goLive('a', running());
   expect(() => registry.forget('a')).toThrow('no step leads from live to gone');
+});
+
+test('an address tells which live sandbox has it', () => {
+  const registry = new Registry();
+  registry.reserve(sandbox('a'));
+  const live = running();
+  registry.goLive('a', live);
+  expect(registry.atAddress(live.lease.address)?.id).toBe('a');
+  registry.beginStop('a');
+  expect(registry.atAddress(live.lease.address)).toBeUndefined();
 });

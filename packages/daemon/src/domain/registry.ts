@@ -90,6 +90,11 @@ export class Registry {
     return state === 'lost' ? sandbox.id : undefined;
   }
 
+  /** Which live sandbox has this address on the guests' network. */
+  atAddress(address: string): Sandbox | undefined {
+    return this.list().find(({ running }) => running.lease.address === address)?.sandbox;
+  }
+
   /** Every live sandbox, oldest first. */
   list(): LiveSandbox[] {
     return [...this.#byId.values()].flatMap(({ sandbox, state, running }) =>

@@ -1,4 +1,5 @@
 import type { AgentSession } from '../ports/agent.ts';
+import type { EgressPolicy, NetworkLease } from '../ports/network.ts';
 import type { Machine } from '../ports/vmm.ts';
 
 /** The durable identity of a sandbox: what was asked for, and stays true of it. */
@@ -9,12 +10,15 @@ export interface Sandbox {
   readonly createdAtUnix: number;
   readonly vcpuCount: number;
   readonly memSizeMib: number;
+  /** Undefined: it may reach everything beyond the host. */
+  readonly egress: EgressPolicy | undefined;
 }
 
 /** What a live sandbox runs on. */
 export interface Running {
   readonly machine: Machine;
   readonly agent: AgentSession;
+  readonly lease: NetworkLease;
   /** Ends the machine and gives back all that was taken for it, newest first. */
   readonly resources: AsyncDisposableStack;
 }

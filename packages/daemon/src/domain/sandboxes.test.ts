@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { FakeAgent } from '../testing/fake-agent.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
+import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
 import { Guests } from './guests.ts';
@@ -10,6 +11,7 @@ import { Registry } from './registry.ts';
 import { Sandboxes } from './sandboxes.ts';
 
 const SIZES = { vcpuCount: 2, maxVcpuCount: 4, memSizeMib: 128, maxMemSizeMib: 256 };
+const PHASES = ['network_lease', 'egress_apply', 'rootfs_clone', 'setup', 'total'];
 const { signal } = new AbortController();
 
 async function setUp() {
@@ -17,6 +19,7 @@ async function setUp() {
     vmm: new FakeVmm(),
     agent: new FakeAgent(),
     storage: await FakeStorage.open(),
+    network: new FakeNetwork(4),
     metrics: new FakeMetrics(),
   };
   const registry = new Registry();
@@ -25,7 +28,11 @@ async function setUp() {
   const stack = new AsyncDisposableStack();
   stack.use(ports.storage);
   stack.defer(() => sandboxes.shutdown());
-  const leftovers = async () => [...ports.vmm.machines.keys(), ...(await ports.storage.listMachines())];
+  const leftovers = async () => [
+    ...ports.vmm.machines.keys(),
+    ...(await ports.storage.listMachines()),
+    ...ports.network.policies.keys(),
+  ];
   return { ...ports, registry, sandboxes, leftovers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
@@ -41,7 +48,7 @@ test('a create introduces the guest to itself and counts', async () => {
     machineId: id.replaceAll('-', ''),
   });
   expect(session?.identity.entropy).toHaveLength(32);
-  expect(it.metrics).toMatchObject({ created: 1, active: 1, phases: ['rootfs_clone', 'setup', 'total'] });
+  expect(it.metrics).toMatchObject({ created: 1, active: 1, phases: [...PHASES] });
 });
 
 test.each([
@@ -137,4 +144,28 @@ test('a shutdown gives up creates, ends sandboxes, and leaves nothing', async ()
   await outcome;
   expect(await it.leftovers()).toEqual([]);
   await expect(it.sandboxes.create({}, signal)).rejects.toThrow(codeOf('SHUTTING_DOWN'));
+});
+
+test('a policy is in force while its sandbox lives', async () => {
+  await using it = await setUp();
+  const egress = { mode: 'deny_all' as const, allow_cidrs: ['10.0.0.0/8'] };
+  const { id } = await it.sandboxes.create({ egress }, signal);
+  const policy = { mode: 'deny_all', allowCidrs: ['10.0.0.0/8'], denyCidrs: [] };
+  expect([...it.network.policies.values()]).toEqual([policy]);
+  expect(it.sandboxes.get(id).egress).toEqual(policy);
+  const [session] = it.agent.sessions.values();
+  expect(session?.identity.network).toMatchObject({ address: '198.51.100.2', gateway: '198.51.100.1' });
+  await it.sandboxes.destroy(id);
+  expect([...it.network.policies]).toEqual([]);
+});
+
+test('without a free network device a create is refused at once and leaves nothing; a freed one serves the next', async () => {
+  await using it = await setUp();
+  const made = await Promise.all(Array.from({ length: 4 }, () => it.sandboxes.create({}, signal)));
+  await expect(it.sandboxes.create({ name: 'web' }, signal)).rejects.toThrow(
+    codeOf('NETWORK_POOL_EXHAUSTED'),
+  );
+  expect(it.vmm.machines.size).toBe(4);
+  await it.sandboxes.destroy(made[0]?.id ?? '');
+  await it.sandboxes.create({ name: 'web' }, signal);
 });

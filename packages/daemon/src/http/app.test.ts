@@ -6,6 +6,7 @@ import { Registry } from '../domain/registry.ts';
 import { Sandboxes } from '../domain/sandboxes.ts';
 import { RequestScope } from '../lib/request-context.ts';
 import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
@@ -22,7 +23,7 @@ afterEach(() => stack.disposeAsync());
 async function start({ authToken }: { authToken?: string } = {}) {
   const metrics = new FakeMetrics();
   const storage = stack.use(await FakeStorage.open());
-  const ports = { vmm: new FakeVmm(), agent: new FakeAgent(), storage, metrics };
+  const ports = { vmm: new FakeVmm(), agent: new FakeAgent(), storage, network: new FakeNetwork(4), metrics };
   const log = pino({ level: 'silent' });
   const registry = new Registry();
   const guests = new Guests(registry);

@@ -10,7 +10,7 @@ import type { GuestIdentity } from '../adapters/metadata-http/document.ts';
 import { NameServer } from '../adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from '../adapters/network-linux/network.ts';
 import { Deadline } from '../lib/deadline.ts';
-import { readNetworkSettings } from '../network-settings.ts';
+import { readNetworkSettings } from '../host-settings.ts';
 import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
 
 const START_MS = 60_000;

@@ -88,10 +88,18 @@ function toItem(sandbox: Sandbox): SandboxItem {
     image_id: null,
     vcpu_count: sandbox.vcpuCount,
     mem_size_mib: sandbox.memSizeMib,
-    egress: null,
+    egress: sandbox.egress === undefined ? null : toPolicy(sandbox.egress),
     rate_limit: null,
     drives: [],
     jailed: false,
     parent_snapshot_id: null,
   };
+}
+
+function toPolicy({
+  mode,
+  allowCidrs,
+  denyCidrs,
+}: NonNullable<Sandbox['egress']>): NonNullable<SandboxItem['egress']> {
+  return { mode, allow_cidrs: [...allowCidrs], deny_cidrs: [...denyCidrs] };
 }

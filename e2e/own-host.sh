@@ -1,0 +1,30 @@
+#!/bin/sh
+# Usage: own-host.sh COMMAND...: runs the command, as root, on a host of its own as far as Atoll can tell: in a network namespace
+# that the set-up has prepared for the user `daemon`, with /dev/net/tun and /dev/kvm of its own. Nothing of the machine's network,
+# devices or users is changed.
+set -eu
+if [ "${1-}" = --inside ]; then
+  shift
+  mount -t sysfs sysfs /sys
+  for device in net/tun kvm; do
+    if [ -e "/dev/$device" ]; then mount --bind "$ATOLL_RUN_DIR/dev/$device" "/dev/$device"; fi
+  done
+  ip link set dev lo up
+  node "$(dirname "$0")/../host/network/setup.ts" >&2
+  exec "$@"
+fi
+
+if [ "$(id -u)" != 0 ]; then
+  echo 'own-host.sh: takes root, to make a network namespace' >&2
+  exit 1
+fi
+# Not below /tmp, which on many hosts allows no devices.
+ATOLL_RUN_DIR=$(mktemp -d /var/tmp/atoll-test-XXXXXX)
+export ATOLL_RUN_DIR SERVICE_USER=daemon
+trap 'rm -rf "$ATOLL_RUN_DIR"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+mkdir -p "$ATOLL_RUN_DIR/dev/net"
+mknod -m 0600 "$ATOLL_RUN_DIR/dev/net/tun" c 10 200
+mknod -m 0600 "$ATOLL_RUN_DIR/dev/kvm" c 10 232
+unshare --net --mount --propagation slave "$0" --inside "$@"

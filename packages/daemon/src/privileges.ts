@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { chown, lstat, mkdir, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { env as environment, execPath } from 'node:process';
+import type { Config } from './config.ts';
+import { run } from './lib/run.ts';
+
+// Where the daemon sees what lies in directories that its user may not enter.
+const SEEN_DIR = '/run/atoll/seen-by-daemon';
+
+// linux/capability.h
+const CAP_NET_ADMIN = 12n;
+
+const COMMAND_MS = 10_000;
+
+// What start scripts put into the state directory before there is a daemon.
+const START_FILES = /^(\.|daemon\.)/;
+// What a state directory has had since its first daemon.
+const STATE_MARK = 'machines';
+
+interface User {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Makes sure that the daemon holds one capability, CAP_NET_ADMIN, and is not root. Started as root, it becomes this same
+ * program again as SERVICE_USER: same process, same output. What that user cannot reach (a checkout or a state directory in
+ * root's home) it sees below /run/atoll, bind-mounted in a mount namespace of the daemon's own. Rejects with the reason when
+ * that cannot be done, and when a user other than root starts the daemon without that capability.
+ */
+export async function dropRoot(config: Config): Promise<void> {
+  if (process.getuid?.() !== 0) return assertNetAdmin();
+  const user = await findUser(config.user);
+  await handOver(config.stateDir, user);
+  const closed = await closedTo(user, [
+    await realpath(join(import.meta.dirname, '../../..')),
+    execPath,
+    config.stateDir,
+    ...(await Promise.all(
+      [config.kernelPath, config.baseRootfs, config.initramfsPath].map((p) => realpath(p)),
+    )),
+  ]);
+  const mounts = await Promise.all(closed.map(mountFor));
+  const seen = (path: string) => seenAs(path, mounts);
+  // Spelt out, since their defaults are other ones for another user.
+  const env = {
+    ...environment,
+    SERVICE_STATE_DIR: seen(config.stateDir),
+    SERVICE_KERNEL_PATH: seen(await realpath(config.kernelPath)),
+    SERVICE_BASE_ROOTFS: seen(await realpath(config.baseRootfs)),
+    SERVICE_INITRAMFS_PATH: seen(await realpath(config.initramfsPath)),
+  };
+  const main = join(await realpath(import.meta.dirname), 'main.ts');
+  become(
+    [...asUser(user), seen(execPath), ...process.execArgv, seen(main), ...process.argv.slice(2)],
+    mounts,
+    env,
+  );
+}
+
+async function assertNetAdmin(): Promise<void> {
+  const status = await readFile('/proc/self/status', 'utf8');
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+  if ((effective >> CAP_NET_ADMIN) & 1n) return;
+  throw new Error(
+    'takes the capability CAP_NET_ADMIN: start the daemon as root, and it becomes the user of SERVICE_USER and keeps that one capability, or by the systemd unit, which does the same',
+  );
+}
+
+async function findUser(name: string): Promise<User> {
+  try {
+    const [uid, gid] = await Promise.all(['-u', '-g'].map((what) => run('id', [what, name], timeout())));
+    return { name, uid: Number(uid), gid: Number(gid) };
+  } catch (error) {
+    throw new Error(
+      `the daemon does not run as root, and the user ${name}, which it would become, is missing (npm run host:setup makes it; SERVICE_USER names another)`,
+      { cause: error },
+    );
+  }
+}
+
+/** Gives the state directory to the user, made if missing. One that root uses for other things as well is left alone. */
+async function handOver(dir: string, { name, uid, gid }: User): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const { uid: owner } = await lstat(dir);
+  if (owner === uid) return;
+  const content = (await readdir(dir)).filter((entry) => !START_FILES.test(entry));
+  if (owner !== 0 || (content.length > 0 && !content.includes(STATE_MARK)))
+    throw new Error(
+      `SERVICE_STATE_DIR=${dir}: belongs to another user than ${name} and holds other things; choose an empty directory`,
+    );
+  if (content.length > 0) await run('chown', ['-R', '-h', `${uid}:${gid}`, dir], timeout());
+  else await chown(dir, uid, gid);
+}
+
+/** Those of the paths that a user can neither read nor, if they are directories, enter. */
+async function closedTo(user: User, paths: readonly string[]): Promise<string[]> {
+  const closed: string[] = [];
+  for (const path of paths) {
+    const isKnown = closed.some((dir) => path.startsWith(dir + sep));
+    if (!isKnown && !(await isOpenTo(user, path))) closed.push(path);
+  }
+  return closed;
+}
+
+async function isOpenTo(user: User, path: string): Promise<boolean> {
+  const test = (await stat(path)).isDirectory() ? '-x' : '-r';
+  return run('setpriv', [...identity(user), '--', 'test', test, path], timeout()).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface Mount {
+  readonly path: string;
+  readonly seenAs: string;
+}
+
+/** The place that a path is mounted on, made if missing. The same path has the same place at every start: disks name it. */
+async function mountFor(path: string): Promise<Mount> {
+  const place = join(SEEN_DIR, createHash('sha256').update(path).digest('hex').slice(0, 16));
+  await mkdir(SEEN_DIR, { recursive: true, mode: 0o755 });
+  if ((await stat(path)).isDirectory()) await mkdir(place, { recursive: true });
+  else await writeFile(place, '', { flag: 'a' });
+  return { path, seenAs: place };
+}
+
+function seenAs(path: string, mounts: readonly Mount[]): string {
+  const mount = mounts.find((one) => path === one.path || path.startsWith(one.path + sep));
+  return mount === undefined ? path : mount.seenAs + path.slice(mount.path.length);
+}
+
+function identity({ uid, gid }: User): string[] {
+  return ['--reuid', String(uid), '--regid', String(gid), '--init-groups'];
+}
+
+function asUser(user: User): string[] {
+  const sets = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_admin`);
+  return ['setpriv', ...identity(user), '--no-new-privs', ...sets, '--'];
+}
+
+// Each pair of its leading arguments, up to a lone dash, is mounted; then it becomes the rest.
+const MOUNT_AND_BECOME =
+  'while [ "$1" != - ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; exec "$@"';
+
+/** Replaces this process by a command, which sees the mounts and nobody else does. */
+function become(command: readonly string[], mounts: readonly Mount[], env: NodeJS.ProcessEnv): never {
+  const pairs = mounts.flatMap((mount) => [mount.path, mount.seenAs]);
+  const mounting = [
+    'unshare',
+    '--mount',
+    '--propagation',
+    'slave',
+    'sh',
+    '-c',
+    MOUNT_AND_BECOME,
+    'sh',
+    ...pairs,
+    '-',
+  ];
+  const argv = ['env', '--', ...(mounts.length === 0 ? command : [...mounting, ...command])];
+  // execve(2) looks nothing up in PATH: env does.
+  process.execve?.('/usr/bin/env', argv, env);
+  throw new Error('this Node has no process.execve: the daemon takes Node 24');
+}
+
+function timeout(): AbortSignal {
+  return AbortSignal.timeout(COMMAND_MS);
+}
