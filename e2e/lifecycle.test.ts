@@ -10,6 +10,10 @@ import { createSandbox, listSandboxes } from './harness/sandbox.ts';
 const NOTICED_MS = 1000;
 const SOON_MS = 20_000;
 
+const ASK_METADATA = `
+token=$(curl -sf -X PUT -H 'X-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token)
+curl -sf -H "X-metadata-token: $token" -H 'Accept: application/json' http://169.254.169.254/`;
+
 const stack = new AsyncDisposableStack();
 let daemon: Daemon;
 let client: Client;
@@ -26,10 +30,17 @@ describe('many creates at once', () => {
   it('20 all succeed, and leave nothing when they are deleted', { timeout: 300_000 }, async () => {
     const fds = await openFds(daemon.pid);
     const names = Array.from({ length: 20 }, (_, at) => `crowd-${at}`);
-    const crowd = await Promise.all(names.map((name) => createSandbox(client, { name, mem_size_mib: 256 })));
+    const crowd = await Promise.all(
+      names.map((name) => createSandbox(client, { name, tags: { at: name.slice(6) }, mem_size_mib: 256 })),
+    );
     expect(await listSandboxes(client)).toHaveLength(20);
     expect(await machinePids(daemon.stateDir)).toHaveLength(20);
     expect(await Promise.all(crowd.map((sandbox) => sandbox.sh('hostname')))).toEqual(names);
+    // All ask the metadata service at the same time, and each is told of itself.
+    const documents = await Promise.all(crowd.map((sandbox) => sandbox.sh(ASK_METADATA)));
+    expect(documents.map((document) => JSON.parse(document) as unknown)).toEqual(
+      crowd.map(({ id }, at) => ({ id, name: names[at], tags: { at: String(at) } })),
+    );
 
     for (const answer of await Promise.all(crowd.map((sandbox) => sandbox.destroy())))
       expectNoContent(answer);
@@ -134,7 +145,7 @@ describe('a VM that ends by itself', () => {
 describe('a client that goes away', () => {
   it.each(['machine', 'process'])('during its create, when there is a %s, leaves nothing', async (what) => {
     const gone = new AbortController();
-    const failure = failureOf(createSandbox(client, { name: 'orphan' }, { signal: gone.signal }));
+    const failure = failureOf(createSandbox(client, { name: `orphan-${what}` }, { signal: gone.signal }));
     const isThere = async () =>
       (await (what === 'machine' ? machineDirs(daemon.stateDir) : machinePids(daemon.stateDir))).length > 0;
     await until(`there is a ${what}`, isThere, SOON_MS);
@@ -142,7 +153,7 @@ describe('a client that goes away', () => {
     expect(await failure).toMatchObject({ message: 'gone' });
     await daemon.assertClean();
     expect(await listSandboxes(client)).toEqual([]);
-    await using next = await createSandbox(client, { name: 'orphan' });
+    await using next = await createSandbox(client, { name: `heir-of-${what}` });
     expect(await next.sh('echo well')).toBe('well');
   });
 });

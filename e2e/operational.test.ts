@@ -207,3 +207,11 @@ async function smallFiles(dir: string): Promise<string> {
   }
   return texts.join('\n');
 }
+
+describe('without a token configured', () => {
+  it('keeps out what a page of another site sends', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    expectFailure(await client.call('POST', '/sandboxes', '{}', { headers }), 403, 'CROSS_SITE');
+    expect((await client.call('GET', '/sandboxes')).status).toBe(200);
+  });
+});

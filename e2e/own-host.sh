@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: own-host.sh COMMAND...: runs the command, as root, on a host of its own as far as Atoll can tell: in a network namespace
-# that the set-up has prepared for the user `daemon`, with /dev/net/tun and /dev/kvm of its own. Nothing of the machine's network,
-# devices or users is changed.
+# that the set-up has prepared for the user `daemon`, with /dev/net/tun, /dev/kvm and /etc/resolv.conf of its own. Nothing of the
+# machine's network, devices or users is changed.
 set -eu
 if [ "${1-}" = --inside ]; then
   shift
@@ -9,6 +9,7 @@ if [ "${1-}" = --inside ]; then
   for device in net/tun kvm; do
     if [ -e "/dev/$device" ]; then mount --bind "$ATOLL_RUN_DIR/dev/$device" "/dev/$device"; fi
   done
+  if [ -e /etc/resolv.conf ]; then mount --bind "$ATOLL_RUN_DIR/resolv.conf" /etc/resolv.conf; fi
   ip link set dev lo up
   node "$(dirname "$0")/../host/network/setup.ts" >&2
   exec "$@"
@@ -25,6 +26,7 @@ trap 'rm -rf "$ATOLL_RUN_DIR"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir -p "$ATOLL_RUN_DIR/dev/net"
+: >"$ATOLL_RUN_DIR/resolv.conf"
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/net/tun" c 10 200
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/kvm" c 10 232
 unshare --net --mount --propagation slave "$0" --inside "$@"

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Daemon, startRefused } from './harness/daemon.ts';
 import { expectFailure } from './harness/failure.ts';
-import { machineDirs, machinePids } from './harness/host.ts';
+import { leasedChains, machineDirs, machinePids } from './harness/host.ts';
 import { failureOf, timed, until } from './harness/poll.ts';
 import { createSandbox, listSandboxes } from './harness/sandbox.ts';
 
@@ -37,6 +37,26 @@ describe('SIGKILL of the daemon', () => {
     expect(await listSandboxes(second.client)).toEqual([]);
     await using sandbox = await createSandbox(second.client, { name: 'in-flight' });
     expect(await sandbox.sh('echo well')).toBe('well');
+  });
+
+  it('during ten creates leaves the next with every network device free and no policy', async () => {
+    const first = await startDaemon();
+    const egress = { mode: 'deny_all', allow_cidrs: ['198.51.100.0/24'] } as const;
+    const creates = Array.from({ length: 10 }, () =>
+      failureOf(createSandbox(first.client, { mem_size_mib: 128, egress })),
+    );
+    await until('some have a lease', async () => (await leasedChains()).length >= 3, SOON_MS);
+    await first.kill();
+    for (const failure of creates) expect(await failure).toBeInstanceOf(Error);
+    expect((await leasedChains()).length).toBeGreaterThan(0);
+
+    const second = stack.use(await first.restart({ SERVICE_TAP_POOL_SIZE: '10' }));
+    await second.assertClean();
+    const crowd = Array.from({ length: 10 }, () => createSandbox(second.client, { mem_size_mib: 128 }));
+    await Promise.all(crowd);
+    const answer = await second.client.call('POST', '/sandboxes', { name: 'eleventh' });
+    expectFailure(answer, 503, 'NETWORK_POOL_EXHAUSTED', '10');
+    expect(await leasedChains()).toHaveLength(10);
   });
 
   it('ends its VMs without a next start', async () => {

@@ -49,7 +49,7 @@ export class Daemon implements AsyncDisposable {
 
   /** Starts a daemon with these variables and answers once it listens. */
   static async start(env: Env = {}): Promise<Daemon> {
-    const stateDir = await makeStateDir();
+    const stateDir = env.SERVICE_STATE_DIR ?? (await makeStateDir());
     try {
       return await Daemon.#startIn(stateDir, env);
     } catch (error) {
@@ -113,9 +113,9 @@ export class Daemon implements AsyncDisposable {
     await this.ended();
   }
 
-  /** Starts the next daemon on the same state directory, with the same variables. This one must have ended. */
-  restart(): Promise<Daemon> {
-    return Daemon.#startIn(this.stateDir, this.#env);
+  /** Starts the next daemon on the same state directory, with the same variables and these. This one must have ended. */
+  restart(env: Env = {}): Promise<Daemon> {
+    return Daemon.#startIn(this.stateDir, { ...this.#env, ...env });
   }
 
   /** Checks that no process, file or policy of a machine is left, or is gone soon: what ended by itself is cleared up then. */

@@ -7,6 +7,13 @@ export interface CreateBody {
   readonly vcpu_count?: number | null;
   readonly mem_size_mib?: number | null;
   readonly env?: Readonly<Record<string, string>> | null;
+  readonly egress?: Egress | null;
+}
+
+export interface Egress {
+  readonly mode: 'allow_all' | 'deny_all';
+  readonly allow_cidrs?: readonly string[];
+  readonly deny_cidrs?: readonly string[];
 }
 
 /** One item of `GET /sandboxes`. */
@@ -14,6 +21,7 @@ export interface Item {
   readonly id: string;
   readonly name: string | null;
   readonly tags: Readonly<Record<string, string>>;
+  readonly egress: Egress | null;
 }
 
 export interface ExecResult {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reaches } from './guest.ts';
 import type { Guest, Policy } from './guest.ts';
-import { GATEWAY, Lab, NAME, OUTSIDE } from './lab.ts';
+import { GATEWAY, Lab } from './lab.ts';
+import { NAME, OUTSIDE } from './outside.ts';
 
 const [FIRST, SECOND] = OUTSIDE;
 const [ELSEWHERE, AROUND, EVERYTHING] = ['192.0.2.128/25', '198.51.100.0/24', '0.0.0.0/0'];

@@ -247,4 +247,5 @@ def main():
         threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,3 @@
-import type { Program } from './program.ts';
-
 /** A lease as the driver hands it out. */
 export interface Lease {
   readonly slot: number;
@@ -24,12 +22,20 @@ export interface Page {
 // How long a guest waits for what may be stopped on its way; an answer takes a millisecond, on a busy machine some hundred.
 const STOPPED_SECONDS = 2;
 
-/** A guest on a tap: `guest.py` in a namespace of its own. What does not come through rejects. */
-export class Guest {
-  readonly lease: Lease;
-  readonly #program: Program;
+/** What does as it is told inside a guest: `guest.py`. */
+export interface Caller {
+  call(method: string, params: object): Promise<unknown>;
+}
 
-  constructor(lease: Lease, program: Program) {
+/** Who a guest is on its network. */
+export type Place = Pick<Lease, 'mac' | 'address'>;
+
+/** A guest: a namespace on a tap, or a sandbox. What does not come through rejects. */
+export class Guest<P extends Place = Lease> {
+  readonly lease: P;
+  readonly #program: Caller;
+
+  constructor(lease: P, program: Caller) {
     this.lease = lease;
     this.#program = program;
   }

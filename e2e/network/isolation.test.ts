@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arp, ethernet, frame, octets } from './frames.ts';
 import { reaches } from './guest.ts';
 import type { Guest } from './guest.ts';
-import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA, OUTSIDE } from './lab.ts';
+import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA } from './lab.ts';
+import { OUTSIDE } from './outside.ts';
 
 const PORT = 7000;
 const BROADCAST = 'ff:ff:ff:ff:ff:ff';
@@ -132,7 +133,7 @@ describe('a guest', () => {
 
   test('reaches no link-local address beyond the host, where a cloud would tell secrets', async () => {
     const secret = '169.254.170.2';
-    await lab.outside('ip', 'address', 'add', `${secret}/32`, 'dev', 'lo');
+    await lab.outside.run('ip', 'address', 'add', `${secret}/32`, 'dev', 'lo');
     expect(await reaches(guest.icmp(secret))).toBe(false);
   });
 
@@ -156,9 +157,11 @@ describe('a guest', () => {
   });
 
   test('is not reached from outside', async () => {
-    await lab.outside('ip', 'route', 'add', '10.213.0.0/16', 'via', HOST_ADDRESSES[0]);
-    await expect(lab.outside('python3', '-c', knockAt(neighbour.lease.address))).rejects.toThrow('timed out');
-    await lab.outside('ip', 'route', 'delete', '10.213.0.0/16');
+    await lab.outside.run('ip', 'route', 'add', '10.213.0.0/16', 'via', HOST_ADDRESSES[0]);
+    await expect(lab.outside.run('python3', '-c', knockAt(neighbour.lease.address))).rejects.toThrow(
+      'timed out',
+    );
+    await lab.outside.run('ip', 'route', 'delete', '10.213.0.0/16');
   });
 
   test('still has the outside after all that', async () => {

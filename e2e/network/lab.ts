@@ -1,12 +1,13 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Guest } from './guest.ts';
 import type { Lease, Policy } from './guest.ts';
+import { Outside, OUTSIDE, UPLINK_ADDRESSES } from './outside.ts';
 import { Program } from './program.ts';
+import { inNamespace, startServer } from './server.ts';
 
 const execute = promisify(execFile);
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -15,13 +16,8 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const USER = 'daemon';
 export const USER_ID = 1;
 
-/** Two hosts beyond the uplink, each with a web server, a name server, and TCP and UDP on port 7000. */
-export const OUTSIDE = ['198.51.100.10', '203.0.113.20'] as const;
-/** Where the name server of each resolves `where.atoll.test`. */
-export const NAME = 'where.atoll.test';
-const ROUTER = '192.0.2.1';
 /** The host's addresses: on the uplink, a second one there, and one of its own. */
-export const HOST_ADDRESSES = ['192.0.2.2', '192.0.2.3', '198.18.0.1'] as const;
+export const HOST_ADDRESSES = [...UPLINK_ADDRESSES, '198.18.0.1'] as const;
 export const GATEWAY = '10.213.0.1';
 export const GATEWAY_MAC = '02:00:0a:d5:00:01';
 export const METADATA = '169.254.169.254';
@@ -42,6 +38,7 @@ export class Lab implements AsyncDisposable {
   readonly #name: string;
   readonly #stack: AsyncDisposableStack;
   #driver: Program | undefined;
+  #outside: Outside | undefined;
 
   private constructor(name: string, dir: string, env: NodeJS.ProcessEnv, stack: AsyncDisposableStack) {
     this.#name = name;
@@ -84,7 +81,7 @@ export class Lab implements AsyncDisposable {
     const lab = await Lab.bare(options);
     try {
       await lab.setUp();
-      await lab.#serveOutside();
+      await lab.outside.serve();
       await lab.startDriver();
       await lab.driver.call('reclaim', { held: [] });
     } catch (error) {
@@ -99,6 +96,11 @@ export class Lab implements AsyncDisposable {
     return this.#driver;
   }
 
+  get outside(): Outside {
+    if (this.#outside === undefined) throw new Error('nothing is connected');
+    return this.#outside;
+  }
+
   get resolvConf(): string {
     return join(this.dir, 'resolv.conf');
   }
@@ -110,11 +112,6 @@ export class Lab implements AsyncDisposable {
   /** Runs a command on the host and answers its output. */
   async host(...argv: string[]): Promise<string> {
     return this.#run('host', argv);
-  }
-
-  /** Runs a command in the namespace beyond the uplink. */
-  async outside(...argv: string[]): Promise<string> {
-    return this.#run('out', argv);
   }
 
   /** All rules of the host's nftables. */
@@ -190,8 +187,10 @@ export class Lab implements AsyncDisposable {
   }
 
   /** TCP and UDP on port 7000, and a web server, on addresses of the host, for guests who should not get there. */
-  serveHost(addresses: readonly string[]): Promise<void> {
-    return this.#serve('host', ['python3', here('outside.py'), ...addresses], 'ready');
+  async serveHost(addresses: readonly string[]): Promise<void> {
+    this.#stack.use(
+      await startServer(this.#inNamespace('host', ['python3', here('outside.py'), ...addresses]), 'ready'),
+    );
   }
 
   /** Where the host's own resolvers are. */
@@ -200,55 +199,11 @@ export class Lab implements AsyncDisposable {
   }
 
   async #connect(): Promise<void> {
-    const [host, out] = [await this.#addNamespace('host'), await this.#addNamespace('out')];
-    const lines = [
-      `ip -n ${host} link set lo up`,
-      `ip -n ${out} link set lo up`,
-      `ip -n ${host} link add uplink0 type veth peer name out0 netns ${out}`,
-      ...HOST_ADDRESSES.slice(0, 2).map((address) => `ip -n ${host} address add ${address}/24 dev uplink0`),
-      `ip -n ${host} address add ${HOST_ADDRESSES[2]}/32 dev lo`,
-      `ip -n ${out} address add ${ROUTER}/24 dev out0`,
-      ...OUTSIDE.map((address) => `ip -n ${out} address add ${address}/32 dev lo`),
-      `ip -n ${host} link set uplink0 up`,
-      `ip -n ${out} link set out0 up`,
-      `ip -n ${host} route add default via ${ROUTER}`,
-    ];
-    for (const line of lines) {
-      const [file = '', ...args] = line.split(' ');
-      await execute(file, args);
-    }
+    const host = await this.#addNamespace('host');
+    await execute('ip', ['-n', host, 'link', 'set', 'lo', 'up']);
+    this.#outside = this.#stack.use(await Outside.attach(`${this.#name}-out`, host));
+    await execute('ip', ['-n', host, 'address', 'add', `${HOST_ADDRESSES[2]}/32`, 'dev', 'lo']);
     await this.pointResolver(OUTSIDE[0]);
-  }
-
-  async #serveOutside(): Promise<void> {
-    await this.#serve('out', ['python3', here('outside.py'), ...OUTSIDE], 'ready');
-    for (const address of OUTSIDE) {
-      const record = `--host-record=${NAME},${address},2001:db8::${address.split('.')[3]}`;
-      const bind = [`--listen-address=${address}`, '--bind-interfaces', '--port=53', '--pid-file='];
-      const alone = ['--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root', '--log-facility=-'];
-      await this.#serve('out', ['dnsmasq', '--keep-in-foreground', ...alone, ...bind, record], 'started');
-    }
-  }
-
-  /** Starts a server and waits until it says that it is one. It dies with this process. */
-  async #serve(role: string, argv: readonly string[], sign: string): Promise<void> {
-    const [file = '', ...args] = this.#inNamespace(role, ['setpriv', '--pdeathsig', 'KILL', '--', ...argv]);
-    const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-    const exited = once(child, 'exit');
-    this.#stack.defer(async () => {
-      child.kill('SIGKILL');
-      await exited;
-    });
-    await new Promise<void>((resolve, reject) => {
-      let said = '';
-      const listen = (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes(sign)) resolve();
-      };
-      child.stdout.on('data', listen);
-      child.stderr.on('data', listen);
-      child.once('exit', () => reject(new Error(`${file} ${args.join(' ')}: ${said}`)));
-    });
   }
 
   /** As root on the host, with a /dev of its own: what the set-up does to devices must not reach the machine's. */
@@ -264,7 +219,7 @@ export class Lab implements AsyncDisposable {
   }
 
   #inNamespace(role: string, argv: readonly string[]): string[] {
-    return ['ip', 'netns', 'exec', `${this.#name}-${role}`, ...argv];
+    return inNamespace(`${this.#name}-${role}`, argv);
   }
 
   async #run(role: string, argv: readonly string[]): Promise<string> {

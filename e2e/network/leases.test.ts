@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Lease, Policy } from './guest.ts';
-import { Lab, OUTSIDE, USER_ID } from './lab.ts';
+import { Lab, USER_ID } from './lab.ts';
+import { OUTSIDE } from './outside.ts';
 
 const SIZE = 64;
 const ROUNDS = 5;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Guest } from './guest.ts';
-import { GATEWAY, HOST_ADDRESSES, Lab, NAME, OUTSIDE } from './lab.ts';
+import { GATEWAY, HOST_ADDRESSES, Lab } from './lab.ts';
+import { NAME, OUTSIDE } from './outside.ts';
 
 const [FIRST, SECOND] = OUTSIDE;
 const [UPLINK] = HOST_ADDRESSES;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { arp, ethernet, frame, syn } from './frames.ts';
 import { reaches } from './guest.ts';
 import type { Guest } from './guest.ts';
-import { GATEWAY, GATEWAY_MAC, Lab, METADATA, OUTSIDE } from './lab.ts';
+import { GATEWAY, GATEWAY_MAC, Lab, METADATA } from './lab.ts';
+import { OUTSIDE } from './outside.ts';
 
 const BROADCAST = 'ff:ff:ff:ff:ff:ff';
 const STRANGER = { mac: '02:00:00:00:00:99', address: '10.213.0.99' };
@@ -17,7 +18,7 @@ describe('a guest that lies', () => {
     if (first === undefined || second === undefined) throw new Error('too few guests');
     [liar, victim] = [first, second];
     const chain = 'add chain inet tally in { type filter hook prerouting priority 0; }';
-    await lab.outside(
+    await lab.outside.run(
       'nft',
       `add table inet tally; ${chain}; add rule inet tally in iifname out0 meta nfproto ipv4 counter`,
     );
@@ -40,7 +41,7 @@ describe('a guest that lies', () => {
 
   /** IPv4 packets that came out of the uplink. */
   const packetsOutside = async () =>
-    Number(/packets (\d+)/.exec(await lab.outside('nft', 'list', 'chain', 'inet', 'tally', 'in'))?.[1]);
+    Number(/packets (\d+)/.exec(await lab.outside.run('nft', 'list', 'chain', 'inet', 'tally', 'in'))?.[1]);
 
   /** What the victim heard of it, and how many packets the outside got. */
   async function consequences(...frames: string[]): Promise<{ heard: string[]; outside: number }> {

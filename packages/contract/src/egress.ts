@@ -52,3 +52,12 @@ export const EgressPolicy = z
   })
   .meta({ id: 'EgressPolicy' });
 export type EgressPolicy = z.output<typeof EgressPolicy>;
+
+/** A policy as a sandbox shows it. */
+export const EgressItem = z
+  .object({
+    mode: z.enum(['allow_all', 'deny_all']),
+    allow_cidrs: z.array(z.string()),
+    deny_cidrs: z.array(z.string()),
+  })
+  .meta({ id: 'Egress' });

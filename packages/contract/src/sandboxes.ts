@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EgressPolicy } from './egress.ts';
+import { EgressItem, EgressPolicy } from './egress.ts';
 import { Env, optional, UnixSeconds } from './fields.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -39,7 +39,7 @@ export const SandboxItem = z
     image_id: z.string().nullable(),
     vcpu_count: z.int(),
     mem_size_mib: z.int(),
-    egress: EgressPolicy.nullable(),
+    egress: EgressItem.nullable(),
     rate_limit: z.null(),
     drives: z.array(z.never()),
     jailed: z.boolean(),

@@ -70,15 +70,13 @@ async function assertNetAdmin(): Promise<void> {
 }
 
 async function findUser(name: string): Promise<User> {
-  try {
-    const [uid, gid] = await Promise.all(['-u', '-g'].map((what) => run('id', [what, name], timeout())));
-    return { name, uid: Number(uid), gid: Number(gid) };
-  } catch (error) {
-    throw new Error(
-      `the daemon does not run as root, and the user ${name}, which it would become, is missing (npm run host:setup makes it; SERVICE_USER names another)`,
-      { cause: error },
-    );
-  }
+  // `id` fails for one reason alone, and says it in two lines.
+  const ask = (what: string) => run('id', [what, name], timeout()).catch(() => undefined);
+  const [uid, gid] = await Promise.all([ask('-u'), ask('-g')]);
+  if (uid !== undefined && gid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
+  throw new Error(
+    `the daemon does not run as root, and the user ${name}, which it would become, is missing (npm run host:setup makes it; SERVICE_USER names another)`,
+  );
 }
 
 /** Gives the state directory to the user, made if missing. One that root uses for other things as well is left alone. */

@@ -192,3 +192,19 @@ test('a result says what was cut off and what was no text', async () => {
     timed_out: true,
   });
 });
+
+test('a policy is shown as it was asked for, and a bad one is refused by its entry', async () => {
+  const app = await start();
+  const egress = { mode: 'deny_all', allow_cidrs: ['10.0.0.0/8'] };
+  await post(app, '/sandboxes', { name: 'web', egress });
+  expect((await app.inject('/sandboxes/web')).json()).toMatchObject({
+    egress: { ...egress, deny_cidrs: [] },
+  });
+  const bad = await post(app, '/sandboxes', {
+    egress: { mode: 'deny_all', deny_cidrs: ['10.0.0.0/8', '::/0'] },
+  });
+  expect([bad.statusCode, bad.json<{ error: string }>().error]).toEqual([
+    400,
+    'egress.deny_cidrs.1: "::/0" is IPv6: takes IPv4 networks only',
+  ]);
+});
