@@ -13,7 +13,7 @@ const UNIT_DIR = '/etc/systemd/system';
 const MARK = '# Made by the set-up of Atoll';
 
 /** systemd is there and runs the host; in a container it is often only there. */
-const isSystemdHost = () => existsSync('/run/systemd/system');
+export const isSystemdHost = () => existsSync('/run/systemd/system');
 
 /** Installs the units, filled in for this checkout, and lets the network's come up at every boot. */
 export async function installUnits({ root, user }: HostSettings): Promise<void> {
