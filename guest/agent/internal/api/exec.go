@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"atoll/guest/agent/internal/channel"
 	"atoll/guest/agent/internal/frame"
 	"atoll/guest/agent/internal/process"
 )
@@ -78,7 +79,8 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	return events.exit(exitOf(running.Exit(), timedOut))
 }
 
-// await waits for the command to end, and brings that about when the host is gone or the time is over.
+// await waits for the command to end, and brings that about when the host is gone or the time is over. A command whose epoch was
+// quiesced goes on by itself.
 func await(ctx context.Context, running *process.Process, timeout time.Duration) (timedOut bool) {
 	var expired <-chan time.Time
 	if timeout > 0 {
@@ -89,7 +91,9 @@ func await(ctx context.Context, running *process.Process, timeout time.Duration)
 	select {
 	case <-running.Done():
 	case <-ctx.Done():
-		running.SignalGroup(unix.SIGKILL)
+		if !channel.Quiesced(ctx) {
+			running.SignalGroup(unix.SIGKILL)
+		}
 	case <-expired:
 		// An error means that the command was faster.
 		timedOut = running.SignalGroup(unix.SIGKILL) == nil

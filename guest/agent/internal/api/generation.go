@@ -6,7 +6,9 @@ package api
 //   - a new field is optional, both ways, and an unknown one is ignored: the number stays;
 //   - a new route, frame type or meaning raises the number, and the host uses it only with an agent that tells so;
 //   - nothing is removed or changes its meaning.
-const Generation = 1
+//
+// 1: everything but what is named below. 2: POST /quiesce.
+const Generation = 2
 
 // Version is the release of the agent, for people to read.
 const Version = "0.1.0"

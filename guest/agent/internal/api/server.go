@@ -51,6 +51,7 @@ func (s *Server) routes() map[string]handler {
 		"POST /files/readlink": query(readlink),
 		"POST /files/truncate": action(truncate),
 		"POST /files/list-dir": listDirectory,
+		"POST /quiesce":        quiesce,
 		"POST /shutdown":       shutdown,
 	}
 }

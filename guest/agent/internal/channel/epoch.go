@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,8 @@ type Epoch struct {
 
 	end   sync.Once
 	ended chan struct{}
+	// quiesced is set when the epoch ends for a snapshot.
+	quiesced atomic.Bool
 }
 
 // Read returns what the host sent. io.EOF: the epoch is over.
@@ -135,4 +138,18 @@ func EndEpoch(ctx context.Context) {
 	context.AfterFunc(ctx, func() {
 		time.AfterFunc(responseHeadStart, func() { epoch.Close() })
 	})
+}
+
+// Quiesce ends the epoch as EndEpoch does, and lets what its requests began go on without them: see Quiesced.
+func Quiesce(ctx context.Context) {
+	if epoch, ok := ctx.Value(epochKey{}).(*Epoch); ok {
+		epoch.quiesced.Store(true)
+	}
+	EndEpoch(ctx)
+}
+
+// Quiesced tells that the epoch of a request ends because the machine is about to be saved: whoever asked has not gone away.
+func Quiesced(ctx context.Context) bool {
+	epoch, ok := ctx.Value(epochKey{}).(*Epoch)
+	return ok && epoch.quiesced.Load()
 }

@@ -258,6 +258,23 @@ func TestEndEpochAfterTheRequest(t *testing.T) {
 	EndEpoch(context.Background())
 }
 
+func TestQuiesceIsToldFromAnEndOfTheHosts(t *testing.T) {
+	d := newFakeDevice()
+	c := open(t, d, &Port{device: d}, nonceA)
+	request, done := context.WithCancel(WithEpoch(context.Background(), c))
+	if Quiesced(request) {
+		t.Fatal("quiesced before it was asked for")
+	}
+	Quiesce(request)
+	done()
+	if _, err := c.Read(make([]byte, 1)); err == nil || !Quiesced(request) {
+		t.Fatal("still open, or forgotten why")
+	}
+	if Quiesced(context.Background()) {
+		t.Fatal("quiesced without an epoch")
+	}
+}
+
 func TestFindPort(t *testing.T) {
 	class := t.TempDir()
 	for port, name := range map[string]string{"vport1p1": "other\n", "vport2p7": "agent\n"} {
