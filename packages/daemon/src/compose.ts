@@ -73,7 +73,7 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   );
   stack.defer(() => app.close());
   const url = await app.listen(config.listen);
-  log.info({ url, accelerator: vmm.accelerator, version: VERSION }, 'listening');
+  log.info({ url, accelerator: vmm.profile.accelerator, version: VERSION }, 'listening');
 
   return { url, log, stop: stack.move() };
 }

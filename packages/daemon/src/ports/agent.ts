@@ -89,6 +89,22 @@ export interface AgentSession {
   readlink(path: string, signal: AbortSignal): Promise<string>;
   truncate(path: string, size: number, signal: AbortSignal): Promise<void>;
   listDir(path: string, signal: AbortSignal): Promise<readonly FileEntry[]>;
+  /**
+   * Has the guest write out what it holds back, and hangs up: nothing is on the way in either direction then, and the machine
+   * can be saved. Calls in flight reject with AgentLost, and so do later ones until `wake`; the commands they ran go on. Needs an
+   * agent of generation 2.
+   */
+  quiesce(signal: AbortSignal): Promise<void>;
+  /** Takes calls again, for a machine that goes on after all. */
+  wake(): void;
+  close(): void;
+}
+
+/** A line to an agent on which nothing was said yet. */
+export interface AgentLine {
+  /** Opens a session; answers when the agent has. Rejects at the deadline. */
+  open(deadline: Deadline): Promise<AgentSession>;
+  /** Hangs up, unless a session took the line over. */
   close(): void;
 }
 
@@ -96,6 +112,8 @@ export interface AgentSession {
 export interface GuestAgent {
   /** Opens a session over the machine's agent socket; answers when the agent has. Rejects at the deadline. */
   connect(socket: string, deadline: Deadline): Promise<AgentSession>;
+  /** Connects to the machine's agent socket and says nothing yet: for a machine whose state is still to be loaded. */
+  attach(socket: string, deadline: Deadline): Promise<AgentLine>;
 }
 
 /** The guest's kernel or agent refused an operation: the request was at fault, not the machine. */

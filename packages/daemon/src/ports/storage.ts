@@ -1,8 +1,10 @@
-/** Where one machine's files live. Both paths are absolute. */
+/** Where one machine's files live. Paths are absolute. */
 export interface MachineFiles {
   readonly dir: string;
   /** The root disk: a writable layer over the base, which stays as it is. */
   readonly rootDisk: string;
+  /** Where its memory goes; not there before it is booted or filled. */
+  readonly memory: string;
 }
 
 /** Keeps the files of machines. */

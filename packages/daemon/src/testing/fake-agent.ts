@@ -6,6 +6,7 @@ import type { Deadline } from '../lib/deadline.ts';
 import { AgentLost, GuestError } from '../ports/agent.ts';
 import type {
   AgentHealth,
+  AgentLine,
   AgentSession,
   Command,
   CommandExit,
@@ -25,6 +26,13 @@ export class FakeAgent implements GuestAgent {
     const session = new FakeSession();
     this.sessions.set(socket, session);
     return Promise.resolve(session);
+  }
+
+  attach(socket: string): Promise<AgentLine> {
+    return Promise.resolve({
+      open: (deadline: Deadline) => this.connect(socket, deadline),
+      close: () => undefined,
+    });
   }
 }
 
@@ -50,6 +58,7 @@ export class FakeSession implements AgentSession {
     ['/tmp', dir()],
   ]);
   readonly #lost = new AbortController();
+  #asleep = false;
 
   /** Goes silent, as the agent of a machine that ended. */
   lose(): void {
@@ -60,8 +69,18 @@ export class FakeSession implements AgentSession {
     this.lose();
   }
 
+  quiesce(): Promise<void> {
+    return this.#do(() => {
+      this.#asleep = true;
+    });
+  }
+
+  wake(): void {
+    this.#asleep = false;
+  }
+
   health(): Promise<AgentHealth> {
-    return this.#do(() => ({ generation: 1, version: '0.1.0', kernel: '6.12.0' }));
+    return this.#do(() => ({ generation: 2, version: '0.1.0', kernel: '6.12.0' }));
   }
 
   configure(identity: Identity): Promise<void> {
@@ -210,6 +229,7 @@ export class FakeSession implements AgentSession {
   #do<T>(work: () => T): Promise<T> {
     return Promise.resolve().then(() => {
       this.#lost.signal.throwIfAborted();
+      if (this.#asleep) throw new AgentLost('the sandbox is being snapshotted');
       return work();
     });
   }

@@ -6,13 +6,17 @@ import type { MachineFiles, Storage } from '../ports/storage.ts';
 /** Directories without disks in them; `storage.contract.ts` holds it to what the real one does. */
 export class FakeStorage implements Storage, AsyncDisposable {
   readonly machinesDir: string;
+  readonly #dir: string;
 
-  private constructor(machinesDir: string) {
-    this.machinesDir = machinesDir;
+  private constructor(dir: string) {
+    this.#dir = dir;
+    this.machinesDir = join(dir, 'machines');
   }
 
   static async open(): Promise<FakeStorage> {
-    return new FakeStorage(await mkdtemp(join(tmpdir(), 'atoll-fake-')));
+    const storage = new FakeStorage(await mkdtemp(join(tmpdir(), 'atoll-fake-')));
+    await mkdir(storage.machinesDir);
+    return storage;
   }
 
   async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
@@ -21,7 +25,7 @@ export class FakeStorage implements Storage, AsyncDisposable {
     const rootDisk = join(dir, 'root.qcow2');
     await mkdir(dir);
     await writeFile(rootDisk, '');
-    return { dir, rootDisk };
+    return { dir, rootDisk, memory: join(dir, 'memory') };
   }
 
   async removeMachine(id: string): Promise<void> {
@@ -37,6 +41,6 @@ export class FakeStorage implements Storage, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.machinesDir, { recursive: true, force: true });
+    await rm(this.#dir, { recursive: true, force: true });
   }
 }

@@ -1,19 +1,32 @@
-import { access } from 'node:fs/promises';
+import { access, truncate, writeFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { Deadline } from '../lib/deadline.ts';
-import type { Accelerator, Machine, MachineSpec, Vmm } from '../ports/vmm.ts';
+import type { Machine, MachineSpec, SavedState, Vmm, VmmProfile } from '../ports/vmm.ts';
 
 /** Machines in memory; `vmm.contract.ts` holds it to what the real one does. */
 export class FakeVmm implements Vmm {
-  readonly accelerator: Accelerator = 'tcg';
+  profile: VmmProfile = { monitor: 'fake 1.0', accelerator: 'tcg', cpu: 'fake', kernel: '00' };
   readonly machines = new Map<string, FakeMachine>();
+  #nextPid = 1;
 
   async boot(spec: MachineSpec, deadline: Deadline): Promise<Machine> {
+    await writeFile(spec.memory, '', { flag: 'a' });
+    await truncate(spec.memory, spec.memSizeMib * 1024 * 1024);
+    return this.#start(spec, true, deadline);
+  }
+
+  async prepare(spec: MachineSpec, frozenMemory: string | undefined, deadline: Deadline): Promise<Machine> {
+    return this.#start(spec, frozenMemory === undefined, deadline);
+  }
+
+  async #start(spec: MachineSpec, ownMemory: boolean, deadline: Deadline): Promise<Machine> {
     deadline.signal.throwIfAborted();
     await access(spec.rootDisk);
-    const machine = new FakeMachine(this.machines.size + 1, join(spec.dir, 'agent.sock'));
+    const machine = new FakeMachine(this.#nextPid++, join(spec.dir, 'agent.sock'), ownMemory);
     this.machines.set(spec.dir, machine);
-    void machine.exited.then(() => this.machines.delete(spec.dir));
+    void machine.exited.then(() => {
+      if (this.machines.get(spec.dir) === machine) this.machines.delete(spec.dir);
+    });
     return machine;
   }
 
@@ -28,11 +41,15 @@ export class FakeMachine implements Machine {
   readonly pid: number;
   readonly agentSocket: string;
   readonly exited: Promise<string>;
+  paused = false;
+  readonly #ownMemory: boolean;
   readonly #end: (reason: string) => void;
+  #ended = false;
 
-  constructor(pid: number, agentSocket: string) {
+  constructor(pid: number, agentSocket: string, ownMemory = true) {
     this.pid = pid;
     this.agentSocket = agentSocket;
+    this.#ownMemory = ownMemory;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.exited = promise;
     this.#end = resolve;
@@ -42,6 +59,31 @@ export class FakeMachine implements Machine {
     return '';
   }
 
+  pause(): Promise<void> {
+    return Promise.try(() => {
+      this.#assertThere();
+      this.paused = true;
+    });
+  }
+
+  resume(): Promise<void> {
+    return Promise.try(() => {
+      this.#assertThere();
+      this.paused = false;
+    });
+  }
+
+  async save(file: string): Promise<{ holdsMemory: boolean }> {
+    this.#assertThere();
+    await writeFile(file, 'a state', { flag: 'wx' });
+    return { holdsMemory: !this.#ownMemory };
+  }
+
+  async load({ file }: SavedState): Promise<void> {
+    this.#assertThere();
+    await access(file);
+  }
+
   async stop(): Promise<void> {
     this.crash('its VM ended (signal SIGKILL)');
     await this.exited;
@@ -49,6 +91,11 @@ export class FakeMachine implements Machine {
 
   /** Ends as a machine does that nobody asked to. */
   crash(reason: string): void {
+    this.#ended = true;
     this.#end(reason);
+  }
+
+  #assertThere(): void {
+    if (this.#ended) throw new Error('the monitor closed its control socket');
   }
 }

@@ -1,8 +1,11 @@
 import { Deadline } from '../lib/deadline.ts';
 import { FakeAgent } from './fake-agent.ts';
+import { join } from 'node:path';
+import { FakeSnapshots } from './fake-snapshots.ts';
 import { FakeStorage } from './fake-storage.ts';
 import { FakeVmm } from './fake-vmm.ts';
 import { agentSuite } from './suites/agent.ts';
+import { snapshotSuite } from './suites/snapshots.ts';
 import { storageSuite } from './suites/storage.ts';
 import { vmmSuite } from './suites/vmm.ts';
 
@@ -23,4 +26,16 @@ agentSuite('the fake GuestAgent', async () => {
   const agent = await fake.connect('guest', deadline);
   const crash = () => Promise.resolve(fake.sessions.get('guest')?.lose());
   return { agent, crash, [Symbol.asyncDispose]: () => Promise.resolve() };
+});
+
+snapshotSuite('the fake SnapshotStore', async () => {
+  const storage = await FakeStorage.open();
+  const open = () => FakeSnapshots.open(join(storage.machinesDir, '../snapshots'), storage.machinesDir);
+  const snapshots = await open();
+  return {
+    storage,
+    snapshots,
+    reopen: open,
+    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+  };
 });

@@ -4,11 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { H2GuestAgent } from '../adapters/agent-h2/agent.ts';
+import { LocalSnapshots } from '../adapters/storage-local/snapshots.ts';
 import { LocalStorage } from '../adapters/storage-local/storage.ts';
 import { QemuVmm } from '../adapters/vmm-qemu/vmm.ts';
+import { expect } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { agentSuite } from './suites/agent.ts';
+import { snapshotSuite } from './suites/snapshots.ts';
 import { storageSuite } from './suites/storage.ts';
 import { vmmSuite } from './suites/vmm.ts';
 
@@ -37,6 +40,24 @@ async function setUp() {
 }
 
 storageSuite('LocalStorage', setUp);
+
+snapshotSuite('LocalSnapshots', async () => {
+  const stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'atoll-contract-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const storage = await LocalStorage.open(dir, config.baseRootfs, AbortSignal.timeout(SET_UP_MS));
+  const reopen = async () =>
+    stack.use(
+      await LocalSnapshots.open({
+        snapshotsDir: join(dir, 'snapshots'),
+        machinesDir: storage.machinesDir,
+        baseRootfs: config.baseRootfs,
+        onFault: (id, error) => expect.unreachable(`layer ${id}: ${String(error)}`),
+      }),
+    );
+  const snapshots = await reopen();
+  return { storage, snapshots, reopen, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+});
 
 vmmSuite('QemuVmm', async () => ({ ...(await setUp()), runs: (pid) => existsSync(`/proc/${pid}`) }));
 

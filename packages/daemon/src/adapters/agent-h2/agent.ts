@@ -1,10 +1,38 @@
+import type { Socket } from 'node:net';
 import type { Deadline } from '../../lib/deadline.ts';
-import type { AgentSession, GuestAgent } from '../../ports/agent.ts';
+import { connectUnix } from '../../lib/socket-path.ts';
+import type { AgentLine, AgentSession, GuestAgent } from '../../ports/agent.ts';
 import { H2AgentSession } from './session.ts';
 
 /** Reaches guest agents by HTTP/2 over their virtio-serial ports. */
 export class H2GuestAgent implements GuestAgent {
-  connect(socket: string, deadline: Deadline): Promise<AgentSession> {
-    return H2AgentSession.open(socket, deadline.signal);
+  async connect(path: string, deadline: Deadline): Promise<AgentSession> {
+    return H2AgentSession.open(path, await connectUnix(path, deadline.signal), deadline.signal);
+  }
+
+  async attach(path: string, deadline: Deadline): Promise<AgentLine> {
+    return new Line(path, await connectUnix(path, deadline.signal));
+  }
+}
+
+class Line implements AgentLine {
+  readonly #path: string;
+  #socket: Socket | undefined;
+
+  constructor(path: string, socket: Socket) {
+    this.#path = path;
+    // Until it is read the socket tells of a machine's end by this event alone; whoever opens the line learns it then.
+    this.#socket = socket.on('error', () => undefined);
+  }
+
+  async open(deadline: Deadline): Promise<AgentSession> {
+    const socket = this.#socket;
+    if (socket === undefined) throw new Error('the line was taken over or closed');
+    this.#socket = undefined;
+    return H2AgentSession.open(this.#path, socket, deadline.signal);
+  }
+
+  close(): void {
+    this.#socket?.destroy();
   }
 }

@@ -6,6 +6,7 @@ import type {
   IncomingHttpHeaders,
   OutgoingHttpHeaders,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import { AgentLost } from '../../ports/agent.ts';
 import { openEpoch } from './hello.ts';
 
@@ -43,8 +44,9 @@ export class Connection {
     session.once('close', () => clearInterval(this.#watch));
   }
 
-  static async open(socketPath: string, signal: AbortSignal): Promise<Connection> {
-    const socket = await openEpoch(socketPath, signal);
+  /** Opens an epoch over a socket that was connected to the agent's port. */
+  static async open(port: Socket, signal: AbortSignal): Promise<Connection> {
+    const socket = await openEpoch(port, signal);
     const session = connect('http://agent', {
       createConnection: () => socket,
       maxSessionMemory: SESSION_MEMORY_MB,
@@ -99,6 +101,13 @@ export class Connection {
   close(reason: string): void {
     this.#lost ??= reason;
     this.#session.destroy(new Error(reason));
+  }
+
+  /** As `close`, and waits until the other end can know of it. */
+  async hangUp(reason: string): Promise<void> {
+    const closed = new Promise((resolve) => this.#session.once('close', resolve));
+    this.close(reason);
+    await closed;
   }
 
   lost(cause: unknown): AgentLost {

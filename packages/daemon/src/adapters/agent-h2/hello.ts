@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { connectUnix } from '../../lib/socket-path.ts';
 
 // Both are 16 bytes, each followed by a 16-byte nonce: guest/agent/README.md, "Opening: the hello".
 const HELLO = Buffer.from('ATOLL-HELLO/1\r\n\0', 'latin1');
@@ -10,9 +9,10 @@ const NONCE_BYTES = 16;
 // A guest that missed the end of the connection before takes the first hello for garbage and answers the second.
 const REPEAT_MS = 1000;
 
-/** Connects to a guest's serial port and opens an epoch: the socket that comes back is clean, and ready for HTTP/2. */
-export async function openEpoch(path: string, signal: AbortSignal): Promise<Socket> {
-  const socket = await connectUnix(path, signal);
+/**
+ * Opens an epoch over a guest's serial port: the socket is clean then, and ready for HTTP/2. It is closed when that fails.
+ */
+export async function openEpoch(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await greet(socket, signal);
     return socket;

@@ -1,8 +1,10 @@
 import { pipeline, Readable } from 'node:stream';
 import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { z } from 'zod';
 import { Deadline } from '../../lib/deadline.ts';
+import { connectUnix } from '../../lib/socket-path.ts';
 import { AgentLost, GuestError } from '../../ports/agent.ts';
 import type {
   AgentHealth,
@@ -31,14 +33,16 @@ export class H2AgentSession implements AgentSession {
   #connection: Connection;
   #reconnecting: Promise<Connection> | undefined;
   #closed = false;
+  #asleep = false;
 
   private constructor(socketPath: string, connection: Connection) {
     this.#socketPath = socketPath;
     this.#connection = connection;
   }
 
-  static async open(socketPath: string, signal: AbortSignal): Promise<H2AgentSession> {
-    return new H2AgentSession(socketPath, await Connection.open(socketPath, signal));
+  /** Opens a session over a socket that was connected to that path. */
+  static async open(socketPath: string, socket: Socket, signal: AbortSignal): Promise<H2AgentSession> {
+    return new H2AgentSession(socketPath, await Connection.open(socket, signal));
   }
 
   async health(signal: AbortSignal): Promise<AgentHealth> {
@@ -138,6 +142,23 @@ export class H2AgentSession implements AgentSession {
     return (await this.#ask('/files/list-dir', { path }, Listing, signal)).entries;
   }
 
+  async quiesce(signal: AbortSignal): Promise<void> {
+    this.#asleep = true;
+    try {
+      const connection = await this.#connected(signal);
+      const { stream } = await connection.request({ ':path': '/quiesce' }, (out) => out.end(), signal);
+      stream.resume();
+      if (connection.usable) await connection.hangUp('the sandbox is being snapshotted');
+    } catch (error) {
+      this.#asleep = false;
+      throw error;
+    }
+  }
+
+  wake(): void {
+    this.#asleep = false;
+  }
+
   close(): void {
     this.#closed = true;
     this.#connection.close('the sandbox was stopped');
@@ -224,8 +245,13 @@ export class H2AgentSession implements AgentSession {
     if (cutOff) throw this.#connection.lost(undefined);
   }
 
-  /** The connection, opened anew when it was lost; one attempt at a time, shared by the calls that wait for it. */
   async #live(signal: AbortSignal): Promise<Connection> {
+    if (this.#asleep) throw new AgentLost('the sandbox is being snapshotted');
+    return this.#connected(signal);
+  }
+
+  /** The connection, opened anew when it was lost; one attempt at a time, shared by the calls that wait for it. */
+  async #connected(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
     if (this.#connection.usable) return this.#connection;
     if (this.#closed) throw this.#connection.lost(undefined);
@@ -236,7 +262,8 @@ export class H2AgentSession implements AgentSession {
   async #reconnect(): Promise<Connection> {
     using deadline = Deadline.in(RECONNECT_MS, 'a new connection to the agent');
     try {
-      this.#connection = await Connection.open(this.#socketPath, deadline.signal);
+      const socket = await connectUnix(this.#socketPath, deadline.signal);
+      this.#connection = await Connection.open(socket, deadline.signal);
     } catch (error) {
       throw this.#connection.lost(error);
     }

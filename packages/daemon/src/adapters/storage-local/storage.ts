@@ -2,6 +2,7 @@ import { constants, copyFile, mkdir, readdir, rm, statfs } from 'node:fs/promise
 import { join } from 'node:path';
 import { run } from '../../lib/run.ts';
 import type { MachineFiles, Storage } from '../../ports/storage.ts';
+import { machineFiles } from './machine-files.ts';
 
 /** Machines' files on a local file system: `<state dir>/machines/<sandbox id>/`. */
 export class LocalStorage implements Storage {
@@ -26,17 +27,16 @@ export class LocalStorage implements Storage {
   }
 
   async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
-    const dir = join(this.machinesDir, id);
-    const rootDisk = join(dir, 'root.qcow2');
+    const files = machineFiles(this.machinesDir, id);
     signal.throwIfAborted();
-    await mkdir(dir, { mode: 0o700 });
+    await mkdir(files.dir, { mode: 0o700 });
     try {
-      await copyFile(this.#emptyLayer, rootDisk, constants.COPYFILE_FICLONE);
+      await copyFile(this.#emptyLayer, files.rootDisk, constants.COPYFILE_FICLONE);
     } catch (error) {
       await this.removeMachine(id);
       throw error;
     }
-    return { dir, rootDisk };
+    return files;
   }
 
   async removeMachine(id: string): Promise<void> {

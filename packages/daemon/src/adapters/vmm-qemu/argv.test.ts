@@ -6,6 +6,7 @@ const spec = {
   id: 'i',
   dir: '/state/machines/i',
   rootDisk: '/state/a,b/root.qcow2',
+  memory: '/state/a,b/memory',
   vcpuCount: 3,
   memSizeMib: 300,
 };
@@ -34,9 +35,15 @@ test('the clock rate is told to an emulated guest, and only to one', () => {
   expect(valuesOf(kvm, '-cpu')).toEqual(['host']);
 });
 
-test('sockets and memory have short relative names', () => {
+test('memory is a file mapped shared; a frozen one is mapped copy-on-write', () => {
+  expect(valuesOf(machineArgs(spec, guest), '-object')[0]).toContain('mem-path=/state/a,,b/memory,share=on');
+  const args = machineArgs(spec, guest, { incoming: true, frozenMemory: '/frozen' });
+  expect(valuesOf(args, '-object')[0]).toContain('mem-path=/frozen,share=off');
+  expect(valuesOf(args, '-incoming')).toEqual(['defer']);
+});
+
+test('sockets have short relative names', () => {
   const args = machineArgs(spec, guest).join(' ');
   expect(args).toContain('path=agent.sock');
   expect(args).toContain('path=qmp.sock');
-  expect(args).toContain('mem-path=memory');
 });

@@ -2,7 +2,7 @@ import { arch } from 'node:process';
 import type { Accelerator, MachineSpec, Nic } from '../../ports/vmm.ts';
 
 /** Names below a machine's directory. QEMU runs inside it, so that no path in its argv is too long for a socket. */
-export const MACHINE_FILES = { agent: 'agent.sock', qmp: 'qmp.sock', memory: 'memory' } as const;
+export const MACHINE_FILES = { agent: 'agent.sock', qmp: 'qmp.sock', state: 'state.sock' } as const;
 
 /** What all machines of a daemon share. Paths are absolute. */
 export interface GuestSettings {
@@ -20,9 +20,20 @@ export function qemuBinary(): string {
   return 'qemu-system-x86_64';
 }
 
-/** Arguments that choose how instructions are run. Nehalem has no ERMS and FSRM, which halve copies under emulation. */
+/** Nehalem has no ERMS and FSRM, which halve copies under emulation. */
+export const EMULATED_CPU = 'Nehalem';
+
+/** Arguments that choose how instructions are run. */
 export function accelerationArgs(accelerator: Accelerator): string[] {
-  return accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg', '-cpu', 'Nehalem'];
+  return accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg', '-cpu', EMULATED_CPU];
+}
+
+/** How a machine comes to its state. */
+export interface Origin {
+  /** It waits, without running, for a state to be loaded. */
+  readonly incoming: boolean;
+  /** Maps this file's memory copy-on-write instead of a file of its own. */
+  readonly frozenMemory?: string | undefined;
 }
 
 /** Nothing but what is asked for: no default devices, no user configuration, no display; a reboot ends the process. */
@@ -55,7 +66,11 @@ export function machineName(id: string): string {
 }
 
 /** The whole command line of one machine's QEMU, without the program. Relative paths are taken from the machine's directory. */
-export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
+export function machineArgs(
+  spec: MachineSpec,
+  guest: GuestSettings,
+  origin: Origin = { incoming: false },
+): string[] {
   return [
     ...['-name', machineName(spec.id)],
     ...['-M', 'microvm,acpi=off,rtc=on,memory-backend=mem'],
@@ -63,10 +78,8 @@ export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
     ...['-m', String(spec.memSizeMib), '-smp', String(spec.vcpuCount)],
     ...BARE_ARGS,
     ...SECCOMP_ARGS,
-    ...[
-      '-object',
-      `memory-backend-file,id=mem,size=${spec.memSizeMib}M,mem-path=${MACHINE_FILES.memory},share=on`,
-    ],
+    ...memoryArgs(spec, origin.frozenMemory),
+    ...(origin.incoming ? ['-incoming', 'defer', '-S'] : []),
     ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
     ...['-serial', 'stdio'],
     ...diskArgs('root', spec.rootDisk),
@@ -88,6 +101,18 @@ export function machineArgs(spec: MachineSpec, guest: GuestSettings): string[] {
   ];
 }
 
+/** Memory is a file mapped shared, so that a saved state need not hold it; a frozen file's is mapped copy-on-write. */
+function memoryArgs({ memory, memSizeMib }: MachineSpec, frozen: string | undefined): string[] {
+  const backing =
+    frozen === undefined ? `mem-path=${escaped(memory)},share=on` : `mem-path=${escaped(frozen)},share=off`;
+  return ['-object', `memory-backend-file,id=mem,size=${memSizeMib}M,${backing}`];
+}
+
+/** QEMU reads a comma in a value as the end of it, unless it is doubled. */
+function escaped(path: string): string {
+  return path.replaceAll(',', ',,');
+}
+
 /**
  * A tap that exists already. An announcement of QEMU's own after a restore would deadlock a guest that changes its card just
  * then, and nobody listens to it: the bridge knows where each card is.
@@ -105,10 +130,8 @@ function nicArgs(nic: Nic | undefined): string[] {
  * layer against a crash of the host, where the machine ends as well.
  */
 function diskArgs(id: string, path: string): string[] {
-  // QEMU reads a comma in a value as the end of it, unless it is doubled.
-  const file = path.replaceAll(',', ',,');
   return [
-    ...['-drive', `id=${id},file=${file},format=qcow2,if=none,cache=unsafe,discard=unmap`],
+    ...['-drive', `id=${id},file=${escaped(path)},format=qcow2,if=none,cache=unsafe,discard=unmap`],
     ...['-device', `virtio-blk-device,drive=${id}`],
   ];
 }

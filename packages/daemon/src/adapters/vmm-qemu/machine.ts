@@ -4,10 +4,12 @@ import type { Child } from '../../lib/child.ts';
 import { describeExit } from '../../lib/child.ts';
 import type { Deadline } from '../../lib/deadline.ts';
 import type { Ring } from '../../lib/ring.ts';
-import type { Machine } from '../../ports/vmm.ts';
+import type { Machine, SavedState } from '../../ports/vmm.ts';
 import { MACHINE_FILES } from './argv.ts';
+import { agreeOn, migrated } from './migration.ts';
 import { QmpClient } from './qmp.ts';
 import type { EventSink } from './qmp.ts';
+import { receiveState, sendState } from './state-socket.ts';
 
 // QEMU opens its sockets 10 to 30 ms after it is started.
 const CONNECT_RETRY_MS = 4;
@@ -15,22 +17,39 @@ const CONNECT_RETRY_MS = 4;
 // What a person reads of a console in an error message.
 const QUOTED_LINES = 12;
 
+/** A QEMU that was started. */
+export interface QemuProcess {
+  readonly child: Child;
+  readonly console: Ring;
+  /** Where it runs and has its sockets. */
+  readonly dir: string;
+  /** Whether its memory is a file of its own that holds all of it. */
+  readonly ownMemory: boolean;
+}
+
 /** One QEMU process and its control socket. */
 export class QemuMachine implements Machine {
   readonly agentSocket: string;
   readonly exited: Promise<string>;
   readonly #child: Child;
   readonly #console: Ring;
+  readonly #qmp: QmpClient;
+  readonly #stateSocket: string;
+  readonly #ownMemory: boolean;
 
-  private constructor(child: Child, console: Ring, dir: string, exited: Promise<string>) {
-    this.#child = child;
-    this.#console = console;
-    this.agentSocket = join(dir, MACHINE_FILES.agent);
+  private constructor(process: QemuProcess, qmp: QmpClient, exited: Promise<string>) {
+    this.#child = process.child;
+    this.#console = process.console;
+    this.#qmp = qmp;
+    this.#ownMemory = process.ownMemory;
+    this.#stateSocket = join(process.dir, MACHINE_FILES.state);
+    this.agentSocket = join(process.dir, MACHINE_FILES.agent);
     this.exited = exited;
   }
 
   /** Waits until the monitor of a process just started takes commands; the process may end instead. */
-  static async attach(child: Child, console: Ring, dir: string, deadline: Deadline): Promise<QemuMachine> {
+  static async attach(process: QemuProcess, deadline: Deadline): Promise<QemuMachine> {
+    const { child, console, dir } = process;
     let guestEnded = false;
     const onEvent: EventSink = (event, data) => {
       if (event === 'SHUTDOWN' && data.guest === true) guestEnded = true;
@@ -40,7 +59,7 @@ export class QemuMachine implements Machine {
       qmp.close();
       return guestEnded ? 'its guest shut down' : `its VM ended (${describeExit(exit)})`;
     });
-    return new QemuMachine(child, console, dir, exited);
+    return new QemuMachine(process, qmp, exited);
   }
 
   get pid(): number {
@@ -49,6 +68,31 @@ export class QemuMachine implements Machine {
 
   console(): string {
     return lastLines(this.#console);
+  }
+
+  async pause({ signal }: Deadline): Promise<void> {
+    await this.#qmp.execute('stop', {}, signal);
+  }
+
+  async resume({ signal }: Deadline): Promise<void> {
+    await this.#qmp.execute('cont', {}, signal);
+  }
+
+  async save(file: string, { signal }: Deadline): Promise<{ holdsMemory: boolean }> {
+    await agreeOn(this.#qmp, this.#ownMemory, signal);
+    const invite = async () => {
+      await this.#qmp.execute('migrate', { uri: `unix:${MACHINE_FILES.state}` }, signal);
+      await migrated(this.#qmp, signal);
+    };
+    await receiveState(this.#stateSocket, file, invite, signal);
+    return { holdsMemory: !this.#ownMemory };
+  }
+
+  async load({ file, holdsMemory }: SavedState, { signal }: Deadline): Promise<void> {
+    await agreeOn(this.#qmp, !holdsMemory, signal);
+    await this.#qmp.execute('migrate-incoming', { uri: `unix:${MACHINE_FILES.state}` }, signal);
+    await sendState(this.#stateSocket, file, () => migrated(this.#qmp, signal), signal);
+    await this.#qmp.execute('cont', {}, signal);
   }
 
   async stop(): Promise<void> {

@@ -118,6 +118,16 @@ export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): 
       await expect(act(agent)).rejects.toThrow(refusedWith(errno));
     });
 
+    test('one that was quiesced takes no calls until it is woken, and has forgotten nothing', async () => {
+      await agent.configure({ env: { KEPT: 'yes' } }, signal);
+      await agent.quiesce(signal);
+      await expect(agent.health(signal)).rejects.toThrow(AgentLost);
+      agent.wake();
+      let printed = '';
+      await agent.exec({ ...bare, command: 'env' }, (_, chunk) => (printed += chunk.toString()), signal);
+      expect(printed).toContain('KEPT=yes\n');
+    });
+
     test('when its machine ends, calls in flight and later ones learn it', async () => {
       const call = agent.exec({ ...bare, command: 'sleep', args: ['60'] }, () => undefined, signal);
       const outcome = expect(call).rejects.toThrow(AgentLost);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Deadline } from '../../lib/deadline.ts';
@@ -13,6 +14,11 @@ export interface VmmUnderTest extends AsyncDisposable {
 }
 
 const BOOT_MS = 60_000;
+
+/** A machine that ends with the block that has it. */
+function owned(machine: Machine): Machine & AsyncDisposable {
+  return Object.assign(machine, { [Symbol.asyncDispose]: () => machine.stop() });
+}
 
 /** What every Vmm keeps. */
 export function vmmSuite(name: string, setUp: () => Promise<VmmUnderTest>): void {
@@ -48,6 +54,51 @@ export function vmmSuite(name: string, setUp: () => Promise<VmmUnderTest>): void
       await Promise.all([machine.stop(), machine.stop()]);
       await machine.stop();
       expect(it.runs(machine.pid)).toBe(false);
+    });
+
+    test('a paused machine is saved, and can still go on', async () => {
+      const spec = await specify();
+      await using machine = owned(await boot(spec));
+      using deadline = Deadline.in(BOOT_MS, 'the saving');
+      await machine.pause(deadline);
+      const state = join(spec.dir, 'state');
+      expect(await machine.save(state, deadline)).toEqual({ holdsMemory: false });
+      expect((await stat(state)).size).toBeGreaterThan(0);
+      expect((await stat(spec.memory)).size).toBe(spec.memSizeMib * 1024 * 1024);
+      await machine.resume(deadline);
+      await machine.pause(deadline);
+      await expect(machine.save(state, deadline)).rejects.toThrow('EEXIST');
+    });
+
+    test('a saved machine is loaded with its own memory, or with a frozen one that stays as it is', async () => {
+      const spec = await specify();
+      using deadline = Deadline.in(BOOT_MS, 'saving and loading');
+      const state = join(spec.dir, 'state');
+      {
+        await using machine = owned(await boot(spec));
+        await machine.pause(deadline);
+        await machine.save(state, deadline);
+      }
+      {
+        await using forked = owned(await it.vmm.prepare(await specify(), spec.memory, deadline));
+        await forked.load({ file: state, holdsMemory: false }, deadline);
+        await forked.pause(deadline);
+        const whole = join(spec.dir, 'whole');
+        expect(await forked.save(whole, deadline)).toEqual({ holdsMemory: true });
+        await using fresh = owned(await it.vmm.prepare(await specify(), undefined, deadline));
+        await fresh.load({ file: whole, holdsMemory: true }, deadline);
+      }
+      await using resumed = owned(await it.vmm.prepare(spec, undefined, deadline));
+      await resumed.load({ file: state, holdsMemory: false }, deadline);
+      expect(it.runs(resumed.pid)).toBe(true);
+    });
+
+    test('a state that is none is refused', async () => {
+      using deadline = Deadline.in(BOOT_MS, 'the load');
+      const spec = await specify();
+      await using machine = owned(await it.vmm.prepare(spec, undefined, deadline));
+      const none = { file: join(spec.dir, 'none'), holdsMemory: false };
+      await expect(machine.load(none, deadline)).rejects.toThrow('ENOENT');
     });
 
     test('a machine without its disk is refused, and leaves no process', async () => {

@@ -1,0 +1,129 @@
+import { rename, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { SnapshotRecord } from '../../ports/snapshots.ts';
+
+export const MANIFEST = 'manifest.json';
+
+// A later form of the file gets a later number; what is optional in one form stays so.
+const FORMAT = 1;
+
+const Count = z.int().nonnegative();
+
+/** `manifest.json` of a snapshot's directory: its record, and what its files have to look like. */
+const Manifest = z.object({
+  format: z.literal(FORMAT),
+  id: z.uuid(),
+  created_at_unix: Count,
+  retired_at_unix: Count.nullable(),
+  source_sandbox_id: z.uuid(),
+  parent_snapshot_id: z.uuid().nullable(),
+  name: z.string().nullable(),
+  tags: z.record(z.string(), z.string()),
+  vcpu_count: Count,
+  mem_size_mib: Count,
+  egress: z
+    .object({
+      mode: z.enum(['allow_all', 'deny_all']),
+      allow_cidrs: z.array(z.string()),
+      deny_cidrs: z.array(z.string()),
+    })
+    .nullable(),
+  lease: z.object({
+    slot: Count,
+    tap: z.string(),
+    mac: z.string(),
+    address: z.string(),
+    prefix_length: Count,
+    gateway: z.string(),
+  }),
+  vmm: z.object({
+    monitor: z.string(),
+    accelerator: z.enum(['kvm', 'tcg']),
+    cpu: z.string(),
+    kernel: z.string(),
+  }),
+  agent_generation: Count,
+  files: z.object({
+    /** Null: the state holds the memory. */
+    memory_bytes: Count.nullable(),
+    state_bytes: Count,
+    /** Null for a state that holds the memory, which is too long to be read twice. */
+    state_sha256: z.string().nullable(),
+  }),
+});
+type Manifest = z.output<typeof Manifest>;
+
+/** What the files of a snapshot have to look like. */
+export type FileSizes = Manifest['files'];
+
+/** Reads the manifest of a snapshot's directory. Rejects with ENOENT when there is none. */
+export async function readManifest(dir: string): Promise<{ record: SnapshotRecord; files: FileSizes }> {
+  const manifest = Manifest.parse(JSON.parse(await readFile(join(dir, MANIFEST), 'utf8')));
+  return { record: toRecord(manifest), files: manifest.files };
+}
+
+/** Writes a manifest in one step: a reader finds the old one or the new one, whole. */
+export async function writeManifest(dir: string, record: SnapshotRecord, files: FileSizes): Promise<void> {
+  const draft = join(dir, `${MANIFEST}.draft`);
+  await writeFile(draft, JSON.stringify(toManifest(record, files), null, 1), { mode: 0o600, flush: true });
+  await rename(draft, join(dir, MANIFEST));
+}
+
+function toRecord(manifest: Manifest): SnapshotRecord {
+  const { egress, lease } = manifest;
+  return {
+    id: manifest.id,
+    createdAtUnix: manifest.created_at_unix,
+    retiredAtUnix: manifest.retired_at_unix ?? undefined,
+    sourceSandboxId: manifest.source_sandbox_id,
+    parentSnapshotId: manifest.parent_snapshot_id ?? undefined,
+    name: manifest.name ?? undefined,
+    tags: manifest.tags,
+    vcpuCount: manifest.vcpu_count,
+    memSizeMib: manifest.mem_size_mib,
+    egress: egress
+      ? { mode: egress.mode, allowCidrs: egress.allow_cidrs, denyCidrs: egress.deny_cidrs }
+      : undefined,
+    lease: {
+      slot: lease.slot,
+      tap: lease.tap,
+      mac: lease.mac,
+      address: lease.address,
+      prefixLength: lease.prefix_length,
+      gateway: lease.gateway,
+    },
+    vmm: manifest.vmm,
+    agentGeneration: manifest.agent_generation,
+  };
+}
+
+function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
+  const { egress, lease } = record;
+  return {
+    format: FORMAT,
+    id: record.id,
+    created_at_unix: record.createdAtUnix,
+    retired_at_unix: record.retiredAtUnix ?? null,
+    source_sandbox_id: record.sourceSandboxId,
+    parent_snapshot_id: record.parentSnapshotId ?? null,
+    name: record.name ?? null,
+    tags: { ...record.tags },
+    vcpu_count: record.vcpuCount,
+    mem_size_mib: record.memSizeMib,
+    egress: egress
+      ? { mode: egress.mode, allow_cidrs: [...egress.allowCidrs], deny_cidrs: [...egress.denyCidrs] }
+      : null,
+    lease: {
+      slot: lease.slot,
+      tap: lease.tap,
+      mac: lease.mac,
+      address: lease.address,
+      prefix_length: lease.prefixLength,
+      gateway: lease.gateway,
+    },
+    vmm: { ...record.vmm },
+    agent_generation: record.agentGeneration,
+    files,
+  };
+}

@@ -1,0 +1,49 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { connectUnix, withShortPath } from '../../lib/socket-path.ts';
+
+// QEMU may not run programs, and migrates to and from files only since version 8.2; sockets work with all of them.
+
+/**
+ * Writes what QEMU sends to a unix socket into a new file. `invite` makes QEMU connect to the socket, and settles when all is
+ * sent.
+ */
+export async function receiveState(
+  path: string,
+  file: string,
+  invite: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const server = createServer({ pauseOnConnect: true });
+  try {
+    await rm(path, { force: true });
+    await withShortPath(path, async (alias) => {
+      server.listen(alias);
+      await once(server, 'listening', { signal });
+    });
+    // Beside each other: a refusal of QEMU's comes before any connection does.
+    const received = once(server, 'connection', { signal }).then(([socket]) =>
+      pipeline(socket as Socket, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal }),
+    );
+    await Promise.all([received, invite()]);
+  } finally {
+    server.close();
+    await rm(path, { force: true });
+  }
+}
+
+/** Sends a file to the unix socket that QEMU listens on. `taken` settles when all is taken in. */
+export async function sendState(
+  path: string,
+  file: string,
+  taken: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  await access(file);
+  const socket = await connectUnix(path, signal);
+  await Promise.all([pipeline(createReadStream(file), socket, { signal }), taken()]);
+}
