@@ -88,7 +88,9 @@ export class Connection {
     stream.on('error', () => undefined); // Whoever reads the stream sees the error too.
     send(stream);
     try {
-      const [answer] = (await once(stream, 'response', { signal })) as [IncomingHttpHeaders];
+      const [answer] = (await Promise.race([once(stream, 'response', { signal }), endOf(stream)])) as [
+        IncomingHttpHeaders,
+      ];
       return { status: Number(answer[':status']), headers: answer, stream };
     } catch (error) {
       stream.destroy();
@@ -124,4 +126,10 @@ export class Connection {
     this.#pingSentAt = performance.now();
     this.#session.ping(() => (this.#pingSentAt = undefined));
   }
+}
+
+/** Rejects when a stream closes. Node closes the streams of a connection that ended without an error for them. */
+async function endOf(stream: ClientHttp2Stream): Promise<never> {
+  await new Promise((resolve) => stream.once('close', resolve));
+  throw new Error('the connection ended before an answer came');
 }
