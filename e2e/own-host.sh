@@ -25,6 +25,7 @@ export ATOLL_RUN_DIR SERVICE_USER=daemon
 trap 'rm -rf "$ATOLL_RUN_DIR"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+chmod 0755 "$ATOLL_RUN_DIR"
 mkdir -p "$ATOLL_RUN_DIR/dev/net"
 : >"$ATOLL_RUN_DIR/resolv.conf"
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/net/tun" c 10 200

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Daemon, startRefused } from './harness/daemon.ts';
+import { loadConfig } from '../packages/daemon/src/config.ts';
+import { confine, findUser } from '../packages/daemon/src/privileges.ts';
 import { machinePid } from './harness/host.ts';
 import { createSandbox } from './harness/sandbox.ts';
 
@@ -22,6 +25,16 @@ afterEach(async () => {
 async function statusOf(pid: number): Promise<Record<string, string>> {
   const lines = (await readFile(`/proc/${pid}/status`, 'utf8')).trim().split('\n');
   return Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2) as [string, string]));
+}
+
+/** What a guest boots from, by the variable that names it. */
+async function guestFiles(): Promise<Record<string, string>> {
+  const { kernelPath, baseRootfs, initramfsPath } = loadConfig(process.env).config;
+  return {
+    SERVICE_KERNEL_PATH: await realpath(kernelPath),
+    SERVICE_BASE_ROOTFS: await realpath(baseRootfs),
+    SERVICE_INITRAMFS_PATH: await realpath(initramfsPath),
+  };
 }
 
 async function nameServerOf(pid: number): Promise<number> {
@@ -81,8 +94,21 @@ describe('a daemon that root starts', () => {
 
 describe('a daemon that another user starts', () => {
   it('refuses without the capability, and says how to get it', async () => {
-    const user = ['--reuid', 'daemon', '--regid', 'daemon', '--clear-groups', '--'];
-    const daemon = execute('setpriv', [...user, process.execPath, 'packages/daemon/src/main.ts']);
+    const none = ['setpriv', '--inh-caps=-all', '--ambient-caps=-all', '--'];
+    const main = fileURLToPath(new URL('../packages/daemon/src/main.ts', import.meta.url));
+    const env = await guestFiles();
+    const { argv, seen } = await confine(
+      await findUser('daemon'),
+      [...none, process.execPath, main],
+      Object.values(env),
+    );
+    const [file = '', ...args] = argv;
+    const daemon = execute(file, args, {
+      env: {
+        ...process.env,
+        ...Object.fromEntries(Object.entries(env).map(([name, path]) => [name, seen(path)])),
+      },
+    });
     await expect(daemon).rejects.toMatchObject({
       stderr: expect.stringMatching(/^atolld: takes the capability CAP_NET_ADMIN: .*\n$/) as string,
     });

@@ -141,18 +141,9 @@ export class Lab implements AsyncDisposable {
 
   /** Starts the network as the daemon's user, with the daemon's one capability. */
   async startDriver(): Promise<void> {
-    const capabilities = ['inh-caps', 'ambient-caps', 'bounding-set'].map(
-      (set) => `--${set}=-all,+net_admin`,
-    );
-    const confined = ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', ...capabilities, '--'];
-    const driver = [
-      process.execPath,
-      here('../../packages/daemon/src/testing/network-driver.ts'),
-      this.resolvConf,
-    ];
-    this.#driver = this.#stack.use(
-      await Program.start(this.#inNamespace('host', [...confined, ...driver]), this.env),
-    );
+    const program = here('../../packages/daemon/src/testing/network-driver.ts');
+    const driver = [process.execPath, program, this.resolvConf];
+    this.#driver = this.#stack.use(await Program.start(this.#inNamespace('host', driver), this.env));
   }
 
   /** Puts a policy in force; none means unrestricted. */

@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { run } from './lib/run.ts';
 
 // Where the daemon sees what lies in directories that its user may not enter.
-const SEEN_DIR = '/run/atoll/seen-by-daemon';
+const SEEN_DIR = join(environment.ATOLL_RUN_DIR ?? '/run/atoll', 'seen-by-daemon');
 
 // linux/capability.h
 const CAP_NET_ADMIN = 12n;
@@ -18,7 +18,14 @@ const START_FILES = /^(\.|daemon\.)/;
 // What a state directory has had since its first daemon.
 const STATE_MARK = 'machines';
 
-interface User {
+// Which of root's capabilities are left to it and to what it starts.
+const ONE_CAPABILITY = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_admin`);
+
+// Each pair of its leading arguments, up to a lone dash, is mounted; then it becomes the rest.
+const MOUNT_AND_BECOME =
+  'while [ "$1" != - ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; exec "$@"';
+
+export interface User {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
@@ -34,30 +41,54 @@ export async function dropRoot(config: Config): Promise<void> {
   if (process.getuid?.() !== 0) return assertNetAdmin();
   const user = await findUser(config.user);
   await handOver(config.stateDir, user);
-  const closed = await closedTo(user, [
-    await realpath(join(import.meta.dirname, '../../..')),
-    execPath,
-    config.stateDir,
-    ...(await Promise.all(
-      [config.kernelPath, config.baseRootfs, config.initramfsPath].map((p) => realpath(p)),
-    )),
+  const [kernel, rootfs, initramfs] = await Promise.all([
+    realpath(config.kernelPath),
+    realpath(config.baseRootfs),
+    realpath(config.initramfsPath),
   ]);
-  const mounts = await Promise.all(closed.map(mountFor));
-  const seen = (path: string) => seenAs(path, mounts);
+  const main = join(await realpath(import.meta.dirname), 'main.ts');
+  const command = [execPath, ...process.execArgv, main, ...process.argv.slice(2)];
+  const { argv, seen } = await confine(user, command, [config.stateDir, kernel, rootfs, initramfs]);
   // Spelt out, since their defaults are other ones for another user.
   const env = {
     ...environment,
     SERVICE_STATE_DIR: seen(config.stateDir),
-    SERVICE_KERNEL_PATH: seen(await realpath(config.kernelPath)),
-    SERVICE_BASE_ROOTFS: seen(await realpath(config.baseRootfs)),
-    SERVICE_INITRAMFS_PATH: seen(await realpath(config.initramfsPath)),
+    SERVICE_KERNEL_PATH: seen(kernel),
+    SERVICE_BASE_ROOTFS: seen(rootfs),
+    SERVICE_INITRAMFS_PATH: seen(initramfs),
   };
-  const main = join(await realpath(import.meta.dirname), 'main.ts');
-  become(
-    [...asUser(user), seen(execPath), ...process.execArgv, seen(main), ...process.argv.slice(2)],
-    mounts,
-    env,
-  );
+  become(argv, env);
+}
+
+/** Replaces this process by a command: same process id, same input and output. */
+export function become(argv: readonly string[], env: NodeJS.ProcessEnv): never {
+  // execve(2) looks nothing up in PATH: env does.
+  process.execve?.('/usr/bin/env', ['env', '--', ...argv], env);
+  throw new Error('this Node has no process.execve: the daemon takes Node 24');
+}
+
+/**
+ * Makes of a command one that runs as a user with CAP_NET_ADMIN and no other capability, and that sees this checkout, this Node
+ * and the given paths (absolute, without links) wherever they lie. To be run by root. Words of the command that are such a path,
+ * or below one, are rewritten to where it is seen; `seen` tells of other words.
+ */
+export async function confine(user: User, command: readonly string[], paths: readonly string[]) {
+  const checkout = await realpath(join(import.meta.dirname, '../../..'));
+  const closed = await closedTo(user, [checkout, execPath, ...paths]);
+  const mounts = await Promise.all(closed.map(mountFor));
+  const seen = (path: string) => seenAs(path, mounts);
+  const asUser = [
+    'setpriv',
+    ...identity(user),
+    '--no-new-privs',
+    ...ONE_CAPABILITY,
+    '--',
+    ...command.map(seen),
+  ];
+  if (mounts.length === 0) return { argv: asUser, seen };
+  const pairs = mounts.flatMap((mount) => [mount.path, mount.seenAs]);
+  const mounting = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', MOUNT_AND_BECOME, 'sh'];
+  return { argv: [...mounting, ...pairs, '-', ...asUser], seen };
 }
 
 async function assertNetAdmin(): Promise<void> {
@@ -69,7 +100,8 @@ async function assertNetAdmin(): Promise<void> {
   );
 }
 
-async function findUser(name: string): Promise<User> {
+/** Rejects when the host has no such user. */
+export async function findUser(name: string): Promise<User> {
   // `id` fails for one reason alone, and says it in two lines.
   const ask = (what: string) => run('id', [what, name], timeout()).catch(() => undefined);
   const [uid, gid] = await Promise.all([ask('-u'), ask('-g')]);
@@ -132,36 +164,6 @@ function seenAs(path: string, mounts: readonly Mount[]): string {
 
 function identity({ uid, gid }: User): string[] {
   return ['--reuid', String(uid), '--regid', String(gid), '--init-groups'];
-}
-
-function asUser(user: User): string[] {
-  const sets = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_admin`);
-  return ['setpriv', ...identity(user), '--no-new-privs', ...sets, '--'];
-}
-
-// Each pair of its leading arguments, up to a lone dash, is mounted; then it becomes the rest.
-const MOUNT_AND_BECOME =
-  'while [ "$1" != - ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; exec "$@"';
-
-/** Replaces this process by a command, which sees the mounts and nobody else does. */
-function become(command: readonly string[], mounts: readonly Mount[], env: NodeJS.ProcessEnv): never {
-  const pairs = mounts.flatMap((mount) => [mount.path, mount.seenAs]);
-  const mounting = [
-    'unshare',
-    '--mount',
-    '--propagation',
-    'slave',
-    'sh',
-    '-c',
-    MOUNT_AND_BECOME,
-    'sh',
-    ...pairs,
-    '-',
-  ];
-  const argv = ['env', '--', ...(mounts.length === 0 ? command : [...mounting, ...command])];
-  // execve(2) looks nothing up in PATH: env does.
-  process.execve?.('/usr/bin/env', argv, env);
-  throw new Error('this Node has no process.execve: the daemon takes Node 24');
 }
 
 function timeout(): AbortSignal {

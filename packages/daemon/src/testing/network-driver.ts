@@ -1,7 +1,7 @@
 /**
- * The network with its name server and metadata service as a program, which tests put into a namespace and give a user and a
- * capability, as the daemon has them. Requests are JSON lines on standard input, answered on standard output; it ends with
- * its input. Argument: the file that names the host's resolvers.
+ * The network with its name server and metadata service as a program, which tests put into a namespace. Started by root it
+ * becomes SERVICE_USER with one capability, as the daemon does. Requests are JSON lines on standard input, answered on standard
+ * output; it ends with its input. Argument: the file that names the host's resolvers.
  */
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
@@ -11,10 +11,17 @@ import { NameServer } from '../adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from '../adapters/network-linux/network.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { readNetworkSettings } from '../host-settings.ts';
+import { become, confine, findUser } from '../privileges.ts';
 import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
 
 const START_MS = 60_000;
 const CALL_MS = 60_000;
+
+if (process.getuid?.() === 0) {
+  const command = [process.execPath, ...process.argv.slice(1)];
+  const { argv } = await confine(await findUser(process.env.SERVICE_USER ?? ''), command, []);
+  become(argv, process.env);
+}
 
 const settings = readNetworkSettings({
   text: (name) => process.env[name],
