@@ -35,6 +35,9 @@ describe('SIGKILL of the daemon', () => {
     expect(await machineDirs(stateDir)).toEqual([]);
     expect(await machinePids(stateDir)).toEqual([]);
     expect(await listSandboxes(second.client)).toEqual([]);
+    const { json } = await second.client.call('GET', '/sandboxes/history');
+    const { history } = json as { history: { end_reason: string; ended_at_unix: number }[] };
+    expect(history.map(({ end_reason }) => end_reason)).toEqual(Array(5).fill('orphaned_by_restart'));
     await using sandbox = await createSandbox(second.client, { name: 'in-flight' });
     expect(await sandbox.sh('echo well')).toBe('well');
   });

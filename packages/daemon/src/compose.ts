@@ -1,4 +1,5 @@
 import { H2GuestAgent } from './adapters/agent-h2/agent.ts';
+import { SqliteHistory } from './adapters/history-sqlite/history.ts';
 import { MetadataServer } from './adapters/metadata-http/server.ts';
 import { PromMetrics } from './adapters/metrics-prom/metrics.ts';
 import { claimBridge } from './adapters/network-linux/claim.ts';
@@ -52,7 +53,8 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   stack.use(await claimBridge(config.network.bridge));
   const network = await LinuxNetwork.create(config.network, deadline.signal);
   if (network.uplink === undefined) log.warn('the host has no default route: guests reach nothing beyond it');
-  await recover({ vmm, network, storage }, log, deadline.signal);
+  const history = stack.use(SqliteHistory.open(config.historyDbPath, log));
+  await recover({ vmm, network, storage, history }, log, deadline.signal);
   stack.use(await NameServer.start(network.plan, RESOLV_CONF, log, deadline));
 
   const metrics = new PromMetrics();
@@ -62,7 +64,7 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   stack.use(await MetadataServer.listen({ host: gateway, port: metadataPort, identityOf }));
   const guests = new Guests(registry);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
-  const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics };
+  const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics, history };
   const sandboxes = new Sandboxes(ports, registry, config, log);
   stack.defer(() => sandboxes.shutdown());
 

@@ -13,6 +13,7 @@ export interface Config {
   readonly baseRootfs: string;
   readonly initramfsPath: string;
   readonly stateDir: string;
+  readonly historyDbPath: string;
   readonly user: string;
   readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
@@ -146,13 +147,15 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
   const current = join(cacheDir(env), 'current');
   const vcpu = size(reader, 'SERVICE_VCPU_COUNT', 'SERVICE_MAX_VCPU_COUNT', 2, 16, 1);
   const mem = size(reader, 'SERVICE_MEM_SIZE_MIB', 'SERVICE_MAX_MEM_SIZE_MIB', 512, 16_384, MIN_MEM_SIZE_MIB);
+  const stateDir = reader.path('SERVICE_STATE_DIR', defaultStateDir(env));
   const config: Config = {
     listen: reader.address('SERVICE_LISTEN_ADDR', '127.0.0.1:7777'),
     authToken: reader.text('SERVICE_AUTH_TOKEN'),
     kernelPath: reader.file('SERVICE_KERNEL_PATH', join(current, 'vmlinux')),
     baseRootfs: reader.file('SERVICE_BASE_ROOTFS', join(current, 'rootfs.ext4')),
     initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
-    stateDir: reader.path('SERVICE_STATE_DIR', defaultStateDir(env)),
+    stateDir,
+    historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
     user: readUser(reader),
     network: readNetworkSettings(reader),
     accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),

@@ -6,6 +6,7 @@ import { availableMemoryBytes } from '../lib/host-memory.ts';
 import type { EgressPolicy } from '../ports/network.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Sandbox } from './sandbox.ts';
+import { nowUnix } from './time.ts';
 
 /** Sizes that a request may ask for, and those it gets when it asks for none. */
 export interface Sizes {
@@ -29,7 +30,7 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
     id: randomUUID(),
     name: request.name,
     tags: request.tags ?? {},
-    createdAtUnix: Math.floor(Date.now() / 1000),
+    createdAtUnix: nowUnix(),
     vcpuCount: within('vcpu_count', request.vcpu_count ?? sizes.vcpuCount, 1, sizes.maxVcpuCount),
     memSizeMib: within(
       'mem_size_mib',

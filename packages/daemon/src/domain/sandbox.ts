@@ -1,4 +1,5 @@
 import type { AgentSession } from '../ports/agent.ts';
+import type { HistoryRecord } from '../ports/history.ts';
 import type { EgressPolicy, NetworkLease } from '../ports/network.ts';
 import type { Machine } from '../ports/vmm.ts';
 
@@ -13,6 +14,9 @@ export interface Sandbox {
   /** Undefined: it may reach everything beyond the host. */
   readonly egress: EgressPolicy | undefined;
 }
+
+/** A sandbox that is or was, as the history has it. */
+export type PastSandbox = HistoryRecord;
 
 /** What a live sandbox runs on. */
 export interface Running {

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeHistory } from '../testing/fake-history.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
@@ -20,6 +21,7 @@ async function setUp() {
     agent: new FakeAgent(),
     storage: await FakeStorage.open(),
     network: new FakeNetwork(4),
+    history: new FakeHistory(),
     metrics: new FakeMetrics(),
   };
   const registry = new Registry();
@@ -167,5 +169,32 @@ test('without a free network device a create is refused at once and leaves nothi
   );
   expect(it.vmm.machines.size).toBe(4);
   await it.sandboxes.destroy(made[0]?.id ?? '');
+  await it.sandboxes.create({ name: 'web' }, signal);
+});
+
+test('the history has every sandbox that lived, however it ended, and none that did not', async () => {
+  await using it = await setUp();
+  const reasons = () =>
+    it.sandboxes.past({ liveOnly: false, limit: 9 }).map(({ name, end }) => [name, end?.reason]);
+  await it.sandboxes.create({ name: 'a' }, signal);
+  await it.sandboxes.create({ name: 'b' }, signal);
+  vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+  await expect(it.sandboxes.create({ name: 'c' }, signal)).rejects.toThrow();
+  await it.sandboxes.destroy('a');
+  expect(reasons()).toEqual([
+    ['b', undefined],
+    ['a', 'destroyed'],
+  ]);
+  [...it.vmm.machines.values()].at(-1)?.crash('its guest shut down');
+  await vi.waitFor(() => expect(reasons()[0]).toEqual(['b', 'destroyed']));
+});
+
+test('a sandbox that cannot be written down is ended again', async () => {
+  await using it = await setUp();
+  vi.spyOn(it.history, 'began').mockImplementationOnce(() => {
+    throw new Error('disk full');
+  });
+  await expect(it.sandboxes.create({ name: 'web' }, signal)).rejects.toThrow('disk full');
+  expect(await it.leftovers()).toEqual([]);
   await it.sandboxes.create({ name: 'web' }, signal);
 });

@@ -3,12 +3,14 @@ import type { Logger } from 'pino';
 import { Deadline } from '../lib/deadline.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import { Semaphore } from '../lib/semaphore.ts';
+import type { History, HistoryQuery } from '../ports/history.ts';
 import { assertRoom, specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
 import { boot } from './launch.ts';
 import type { LaunchPorts } from './launch.ts';
 import type { Registry } from './registry.ts';
-import type { Running, Sandbox } from './sandbox.ts';
+import type { PastSandbox, Running, Sandbox } from './sandbox.ts';
+import { nowUnix } from './time.ts';
 
 export interface SandboxesOptions {
   readonly sizes: Sizes;
@@ -17,9 +19,13 @@ export interface SandboxesOptions {
   readonly concurrentBoots: number;
 }
 
+export interface SandboxPorts extends LaunchPorts {
+  readonly history: History;
+}
+
 /** Creates, lists and ends sandboxes. */
 export class Sandboxes {
-  readonly #ports: LaunchPorts;
+  readonly #ports: SandboxPorts;
   readonly #registry: Registry;
   readonly #options: SandboxesOptions;
   readonly #log: Logger;
@@ -28,7 +34,7 @@ export class Sandboxes {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #shutdown = new AbortController();
 
-  constructor(ports: LaunchPorts, registry: Registry, options: SandboxesOptions, log: Logger) {
+  constructor(ports: SandboxPorts, registry: Registry, options: SandboxesOptions, log: Logger) {
     this.#ports = ports;
     this.#registry = registry;
     this.#options = options;
@@ -56,6 +62,11 @@ export class Sandboxes {
       .filter((sandbox) =>
         tags.every(([key, value]) => Object.hasOwn(sandbox.tags, key) && sandbox.tags[key] === value),
       );
+  }
+
+  /** Every sandbox that ever lived, newest first. */
+  past(query: HistoryQuery): readonly PastSandbox[] {
+    return this.#ports.history.list(query);
   }
 
   /** Ends a sandbox and removes all it held. One whose machine ended by itself is dismissed. */
@@ -89,8 +100,7 @@ export class Sandboxes {
       await assertRoom(sandbox, this.#ports.storage);
       using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
       const running = await boot(this.#ports, sandbox, env, deadline);
-      this.#registry.goLive(id, running);
-      this.#watch(sandbox, running);
+      await this.#enter(sandbox, running);
     } catch (error) {
       this.#registry.forget(id);
       this.#log.warn({ sandbox_id: id, reason: reasonOf(error) }, 'sandbox not created');
@@ -102,6 +112,20 @@ export class Sandboxes {
     return sandbox;
   }
 
+  /** Makes a sandbox that runs one that lives. When that cannot be written down it is ended again. */
+  async #enter(sandbox: Sandbox, running: Running): Promise<void> {
+    const { id } = sandbox;
+    try {
+      this.#ports.history.began({ ...sandbox, imageId: undefined });
+    } catch (error) {
+      await this.#release(sandbox, running);
+      const reason = `its history cannot be written: ${reasonOf(error)}`;
+      throw AtollError.of('BOOT_FAILED', { id, reason }, error);
+    }
+    this.#registry.goLive(id, running);
+    this.#watch(sandbox, running);
+  }
+
   /** Notices when a machine ends by itself, and clears up behind it. */
   #watch(sandbox: Sandbox, { machine }: Running): void {
     const { id } = sandbox;
@@ -109,17 +133,28 @@ export class Sandboxes {
       const lost = this.#registry.lose(id, reason);
       if (lost === undefined) return; // It is being stopped: the end was asked for.
       this.#log.warn({ sandbox_id: id, reason, console: machine.console() }, 'sandbox lost');
+      this.#noteEnd(sandbox);
       await this.#track(this.#release(sandbox, lost.running));
       this.#countActive();
     });
   }
 
   async #end(sandbox: Sandbox, running: Running): Promise<void> {
+    this.#noteEnd(sandbox);
     try {
       await this.#release(sandbox, running);
     } finally {
       this.#registry.forget(sandbox.id);
       this.#countActive();
+    }
+  }
+
+  /** An end that cannot be written is the next start's to notice. */
+  #noteEnd({ id }: Sandbox): void {
+    try {
+      this.#ports.history.ended(id, { reason: 'destroyed', atUnix: nowUnix() });
+    } catch (error) {
+      this.#log.error({ sandbox_id: id, reason: reasonOf(error) }, 'the end of a sandbox not written down');
     }
   }
 

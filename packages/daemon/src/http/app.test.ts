@@ -7,6 +7,7 @@ import { Sandboxes } from '../domain/sandboxes.ts';
 import { RequestScope } from '../lib/request-context.ts';
 import { FakeAgent } from '../testing/fake-agent.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
+import { FakeHistory } from '../testing/fake-history.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
@@ -23,7 +24,14 @@ afterEach(() => stack.disposeAsync());
 async function start({ authToken }: { authToken?: string } = {}) {
   const metrics = new FakeMetrics();
   const storage = stack.use(await FakeStorage.open());
-  const ports = { vmm: new FakeVmm(), agent: new FakeAgent(), storage, network: new FakeNetwork(4), metrics };
+  const ports = {
+    vmm: new FakeVmm(),
+    agent: new FakeAgent(),
+    storage,
+    network: new FakeNetwork(4),
+    metrics,
+    history: new FakeHistory(),
+  };
   const log = pino({ level: 'silent' });
   const registry = new Registry();
   const guests = new Guests(registry);

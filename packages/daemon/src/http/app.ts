@@ -17,6 +17,7 @@ import { answerUnknownRoutes } from './not-found.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
+import { historyRoutes } from './routes/history.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { rawFileRoutes } from './routes/raw-files.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
@@ -100,6 +101,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'silent' });
   await app.register(operationalRoutes(services));
   await app.register(sandboxRoutes(services));
+  await app.register(historyRoutes(services));
   await app.register(execRoutes(services));
   await app.register(fileRoutes(services));
   await app.register(rawFileRoutes(services));

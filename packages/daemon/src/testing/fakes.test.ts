@@ -6,6 +6,8 @@ import { FakeStorage } from './fake-storage.ts';
 import { FakeVmm } from './fake-vmm.ts';
 import { agentSuite } from './suites/agent.ts';
 import { snapshotSuite } from './suites/snapshots.ts';
+import { FakeHistory } from './fake-history.ts';
+import { historySuite } from './suites/history.ts';
 import { storageSuite } from './suites/storage.ts';
 import { vmmSuite } from './suites/vmm.ts';
 
@@ -39,3 +41,5 @@ snapshotSuite('the fake SnapshotStore', async () => {
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   };
 });
+
+historySuite('the fake History', () => new FakeHistory());
