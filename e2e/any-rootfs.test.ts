@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Daemon } from './harness/daemon.ts';
 import { createSandbox } from './harness/sandbox.ts';
-
-const execute = promisify(execFile);
+import { findBusybox } from './storage/busybox.ts';
+import { makeExt4 } from './storage/files.ts';
 
 const stack = new AsyncDisposableStack();
 let dir: string;
@@ -32,9 +30,7 @@ describe('any ext4 boots', () => {
     await mkdir(join(dir, 'tree'));
     await copyFile(busybox, join(dir, 'tree', 'busybox'));
     await chmod(join(dir, 'tree', 'busybox'), 0o755);
-    await execute('mke2fs', ['-q', '-t', 'ext4', '-d', join(dir, 'tree'), rootfs, '32M'], {
-      env: ADMIN_PATH,
-    });
+    await makeExt4(rootfs, '32M', join(dir, 'tree'));
 
     await using daemon = await Daemon.start({ SERVICE_BASE_ROOTFS: rootfs });
     await using sandbox = await createSandbox(daemon.client, { name: 'bare', env: { A: 'b' } });
@@ -50,30 +46,3 @@ describe('any ext4 boots', () => {
     expect((await busyboxRun('cat', '/file')).stdout).toBe('hi');
   });
 });
-
-// Where Debian keeps mke2fs is not in everyone's PATH.
-const ADMIN_PATH = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
-
-/** The host's own static busybox, or the one of Debian's package, which is fetched but not installed. */
-async function findBusybox(place: string): Promise<string> {
-  if (await isStatic('/bin/busybox')) return '/bin/busybox';
-  await execute('apt-get', ['download', 'busybox-static'], { cwd: place });
-  const deb = (await readdir(place)).find((name) => name.endsWith('.deb'));
-  if (deb === undefined) throw new Error('apt-get fetched nothing');
-  await execute('dpkg-deb', ['--extract', deb, 'package'], { cwd: place });
-  for (const path of ['bin/busybox', 'usr/bin/busybox']) {
-    const found = join(place, 'package', path);
-    if (await isStatic(found)) return found;
-  }
-  throw new Error('the package holds no static busybox');
-}
-
-/** Whether a program is there and asks for no loader: ldd fails on those, and says so on either stream. */
-async function isStatic(path: string): Promise<boolean> {
-  try {
-    const { stdout } = await execute('ldd', [path]);
-    return stdout.includes('statically linked');
-  } catch (error) {
-    return (error as { stderr?: string }).stderr?.includes('not a dynamic executable') ?? false;
-  }
-}

@@ -12,7 +12,7 @@ packages_for() {
   for purpose in "$@"; do
     case $purpose in
       # curl is for the examples; the daemon does not need it.
-      run) printf '%s\n' qemu-system-x86 qemu-utils nftables iproute2 conntrack dnsmasq-base procps curl ;;
+      run) printf '%s\n' qemu-system-x86 qemu-utils nftables iproute2 conntrack dnsmasq-base procps e2fsprogs curl ;;
       kernel) printf '%s\n' linux-source-6.12 gcc libc6-dev make flex bison bc libelf-dev xz-utils ;;
       rootfs) printf '%s\n' mmdebstrap fakeroot e2fsprogs uidmap openssl debian-archive-keyring ;;
       check) printf '%s\n' shellcheck ;;

@@ -8,6 +8,7 @@ export interface CreateBody {
   readonly mem_size_mib?: number | null;
   readonly env?: Readonly<Record<string, string>> | null;
   readonly egress?: Egress | null;
+  readonly image_id?: string | null;
 }
 
 export interface Egress {

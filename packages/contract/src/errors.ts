@@ -16,11 +16,43 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox';
+type Kind = 'sandbox' | 'image';
 
 /** Every failure of the daemon's own. The key is the `code` of an error body. */
 export const FAILURES = {
   INVALID_REQUEST: entry<{ field: string; problem: string }>(400, false, (o) => `${o.field}: ${o.problem}`),
+  IMAGE_SOURCE_MISSING: entry<{ path: string }>(
+    400,
+    false,
+    (o) => `path: ${o.path} is not there on the daemon's host`,
+  ),
+  IMAGE_SOURCE_CLOSED: entry<{ path: string; user: string }>(
+    400,
+    false,
+    (o) =>
+      `path: ${o.path} cannot be read by ${o.user}, the user that the daemon runs as: make the file readable for others (chmod o+r) and every directory above it open to them (chmod o+x), or copy it to a place that is`,
+  ),
+  IMAGE_SOURCE_LINK: entry<{ path: string; target: string }>(
+    400,
+    false,
+    (o) => `path: ${o.path} is a symbolic link, to ${o.target}: name the file itself`,
+  ),
+  IMAGE_SOURCE_NOT_FILE: entry<{ path: string; type: string }>(
+    400,
+    false,
+    (o) => `path: ${o.path} is ${o.type}, not a regular file`,
+  ),
+  IMAGE_SOURCE_NOT_EXT4: entry<{ path: string; reason: string }>(
+    400,
+    false,
+    (o) => `path: ${o.path} is no whole ext4 file system: ${o.reason}`,
+  ),
+  IMAGE_SOURCE_CHANGED: entry<{ path: string; sourceBytes: number; copyBytes: number }>(
+    400,
+    true,
+    (o) =>
+      `path: ${o.path} changed while it was copied: it has ${o.sourceBytes} bytes, its copy ${o.copyBytes}; nothing was registered`,
+  ),
   UNAUTHORIZED: entry<object>(
     401,
     false,
@@ -51,6 +83,12 @@ export const FAILURES = {
     409,
     true,
     (o) => `sandbox ${o.id} is ${o.state}: it cannot ${o.action} now`,
+  ),
+  IMAGE_ID_TAKEN: entry<{ id: string }>(409, false, (o) => `image id already taken: ${o.id}`),
+  IMAGE_IN_USE: entry<{ id: string; holders: readonly string[] }>(
+    409,
+    false,
+    (o) => `image ${o.id} is in use by ${o.holders.join(', ')}`,
   ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,

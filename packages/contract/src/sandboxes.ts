@@ -21,6 +21,9 @@ export const CreateSandbox = z
     mem_size_mib: optional(z.int().positive()).describe(
       'Memory in MiB; the default is SERVICE_MEM_SIZE_MIB.',
     ),
+    image_id: optional(z.string().min(1)).describe(
+      'A registered image to boot from, not the default root file system.',
+    ),
     egress: optional(EgressPolicy).describe('What it may reach; the default is everything beyond the host.'),
     env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),
   })

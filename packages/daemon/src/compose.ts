@@ -5,11 +5,14 @@ import { PromMetrics } from './adapters/metrics-prom/metrics.ts';
 import { claimBridge } from './adapters/network-linux/claim.ts';
 import { NameServer } from './adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from './adapters/network-linux/network.ts';
+import { LocalImages } from './adapters/storage-local/images.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
 import type { Config } from './config.ts';
 import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
+import { Holders } from './domain/holders.ts';
+import { Images } from './domain/images.ts';
 import { recover } from './domain/recover.ts';
 import { Registry } from './domain/registry.ts';
 import { Sandboxes } from './domain/sandboxes.ts';
@@ -65,12 +68,13 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const guests = new Guests(registry);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
   const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics, history };
-  const sandboxes = new Sandboxes(ports, registry, config, log);
+  const images = await Images.open(new LocalImages(config.imagesDir), new Holders(registry), log);
+  const sandboxes = new Sandboxes(ports, registry, { images }, config, log);
   stack.defer(() => sandboxes.shutdown());
 
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
-    { sandboxes, guests, exec, renderMetrics },
+    { sandboxes, guests, exec, images, renderMetrics },
     { ...config, log, scope, version: VERSION },
   );
   stack.defer(() => app.close());

@@ -14,6 +14,7 @@ export interface Config {
   readonly initramfsPath: string;
   readonly stateDir: string;
   readonly historyDbPath: string;
+  readonly imagesDir: string;
   readonly user: string;
   readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
@@ -156,6 +157,7 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
     stateDir,
     historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
+    imagesDir: reader.path('SERVICE_IMAGES_DIR', join(stateDir, 'images')),
     user: readUser(reader),
     network: readNetworkSettings(reader),
     accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),

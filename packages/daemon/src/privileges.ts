@@ -17,6 +17,8 @@ const COMMAND_MS = 10_000;
 const START_FILES = /^(\.|daemon\.)/;
 // What a state directory has had since its first daemon.
 const STATE_MARK = 'machines';
+// All that is in a directory of images.
+const IMAGE_FILES = /\.ext4(\.part)?$/;
 
 // Which of root's capabilities are left to it and to what it starts.
 const ONE_CAPABILITY = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_admin`);
@@ -40,7 +42,10 @@ export interface User {
 export async function dropRoot(config: Config): Promise<void> {
   if (process.getuid?.() !== 0) return assertNetAdmin();
   const user = await findUser(config.user);
-  await handOver(config.stateDir, user);
+  await handOver('SERVICE_STATE_DIR', config.stateDir, user, (names) => names.includes(STATE_MARK));
+  const apart = dataDirs(config).filter(({ dir }) => !dir.startsWith(config.stateDir + sep));
+  for (const { variable, dir } of apart)
+    await handOver(variable, dir, user, (names) => names.every((name) => IMAGE_FILES.test(name)));
   const [kernel, rootfs, initramfs] = await Promise.all([
     realpath(config.kernelPath),
     realpath(config.baseRootfs),
@@ -48,11 +53,18 @@ export async function dropRoot(config: Config): Promise<void> {
   ]);
   const main = join(await realpath(import.meta.dirname), 'main.ts');
   const command = [execPath, ...process.execArgv, main, ...process.argv.slice(2)];
-  const { argv, seen } = await confine(user, command, [config.stateDir, kernel, rootfs, initramfs]);
+  const { argv, seen } = await confine(user, command, [
+    config.stateDir,
+    ...apart.map(({ dir }) => dir),
+    kernel,
+    rootfs,
+    initramfs,
+  ]);
   // Spelt out, since their defaults are other ones for another user.
   const env = {
     ...environment,
     SERVICE_STATE_DIR: seen(config.stateDir),
+    ...Object.fromEntries(apart.map(({ variable, dir }) => [variable, seen(dir)])),
     SERVICE_KERNEL_PATH: seen(kernel),
     SERVICE_BASE_ROOTFS: seen(rootfs),
     SERVICE_INITRAMFS_PATH: seen(initramfs),
@@ -111,15 +123,25 @@ export async function findUser(name: string): Promise<User> {
   );
 }
 
-/** Gives the state directory to the user, made if missing. One that root uses for other things as well is left alone. */
-async function handOver(dir: string, { name, uid, gid }: User): Promise<void> {
+/** Directories that may lie outside of the state directory. */
+function dataDirs({ imagesDir }: Config): { variable: string; dir: string }[] {
+  return [{ variable: 'SERVICE_IMAGES_DIR', dir: imagesDir }];
+}
+
+/** Gives a directory to the user, made if missing. One that root uses for other things as well is left alone. */
+async function handOver(
+  variable: string,
+  dir: string,
+  { name, uid, gid }: User,
+  isOurs: (names: readonly string[]) => boolean,
+): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid: owner } = await lstat(dir);
   if (owner === uid) return;
   const content = (await readdir(dir)).filter((entry) => !START_FILES.test(entry));
-  if (owner !== 0 || (content.length > 0 && !content.includes(STATE_MARK)))
+  if (owner !== 0 || (content.length > 0 && !isOurs(content)))
     throw new Error(
-      `SERVICE_STATE_DIR=${dir}: belongs to another user than ${name} and holds other things; choose an empty directory`,
+      `${variable}=${dir}: belongs to another user than ${name} and holds other things; choose an empty directory`,
     );
   if (content.length > 0) await run('chown', ['-R', '-h', `${uid}:${gid}`, dir], timeout());
   else await chown(dir, uid, gid);

@@ -39,6 +39,7 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
       sizes.maxMemSizeMib,
     ),
     egress: request.egress && policyOf(request.egress),
+    imageId: request.image_id,
   };
 }
 

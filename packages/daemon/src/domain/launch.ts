@@ -7,6 +7,7 @@ import { NetworkExhausted } from '../ports/network.ts';
 import type { Network, NetworkLease } from '../ports/network.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Machine, Vmm } from '../ports/vmm.ts';
+import { assertRunnable } from './runnable.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
 /** What a launch needs of the outside. */
@@ -16,6 +17,13 @@ export interface LaunchPorts {
   readonly storage: Storage;
   readonly network: Network;
   readonly metrics: Metrics;
+}
+
+/** What a boot is given that is not of the sandbox itself. */
+export interface BootInput {
+  readonly env: Readonly<Record<string, string>>;
+  /** The raw root file system of its image; undefined: the default one. */
+  readonly rootfs: string | undefined;
 }
 
 // What the guest's kernel credits as a full pool: 256 bits (random(4)).
@@ -28,7 +36,7 @@ const ENTROPY_BYTES = 32;
 export async function boot(
   ports: LaunchPorts,
   sandbox: Sandbox,
-  env: Readonly<Record<string, string>>,
+  { env, rootfs }: BootInput,
   deadline: Deadline,
 ): Promise<Running> {
   const { vmm, agent, storage, network, metrics } = ports;
@@ -46,7 +54,7 @@ export async function boot(
     applying();
 
     const clone = stopwatch(metrics, 'rootfs_clone');
-    const files = await storage.createMachine(id, deadline.signal);
+    const files = await storage.createMachine(id, deadline.signal, rootfs);
     stack.defer(() => storage.removeMachine(id));
     clone();
 
@@ -58,6 +66,7 @@ export async function boot(
     stack.defer(() => session.close());
     metrics.booted(performance.now() - started);
     await orMachineEnd(machine, introduce(session, sandbox, lease, env, deadline.signal));
+    if (rootfs !== undefined) await orMachineEnd(machine, assertRunnable(session, deadline.signal));
     setup();
 
     total();

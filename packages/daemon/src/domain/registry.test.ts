@@ -6,7 +6,16 @@ import { Registry } from './registry.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
 function sandbox(id: string, name?: string): Sandbox {
-  return { id, name, tags: {}, createdAtUnix: 0, vcpuCount: 1, memSizeMib: 64, egress: undefined };
+  return {
+    id,
+    name,
+    tags: {},
+    createdAtUnix: 0,
+    vcpuCount: 1,
+    memSizeMib: 64,
+    egress: undefined,
+    imageId: undefined,
+  };
 }
 
 function running(): Running {

@@ -102,6 +102,11 @@ export class Registry {
     );
   }
 
+  /** Every sandbox that holds something: those that boot, live, or are being stopped. */
+  present(): Sandbox[] {
+    return [...this.#byId.values()].flatMap(({ sandbox, state }) => (state === 'lost' ? [] : [sandbox]));
+  }
+
   /** What a caller can name: all but those that are being stopped. */
   #find(idOrName: string): Entry {
     const entry = this.#byId.get(idOrName) ?? this.#byName.get(idOrName);

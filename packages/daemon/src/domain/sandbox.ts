@@ -13,6 +13,8 @@ export interface Sandbox {
   readonly memSizeMib: number;
   /** Undefined: it may reach everything beyond the host. */
   readonly egress: EgressPolicy | undefined;
+  /** Undefined: it boots from the default root file system. */
+  readonly imageId: string | undefined;
 }
 
 /** A sandbox that is or was, as the history has it. */

@@ -3,11 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { FakeAgent } from '../testing/fake-agent.ts';
 import { FakeHistory } from '../testing/fake-history.ts';
+import { FakeImages } from '../testing/fake-images.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
 import { Guests } from './guests.ts';
+import { Holders } from './holders.ts';
+import { Images } from './images.ts';
 import { Registry } from './registry.ts';
 import { Sandboxes } from './sandboxes.ts';
 
@@ -26,7 +29,10 @@ async function setUp() {
   };
   const registry = new Registry();
   const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
-  const sandboxes = new Sandboxes(ports, registry, options, pino({ level: 'silent' }));
+  const log = pino({ level: 'silent' });
+  const imageStore = new FakeImages();
+  const images = await Images.open(imageStore, new Holders(registry), log);
+  const sandboxes = new Sandboxes(ports, registry, { images }, options, log);
   const stack = new AsyncDisposableStack();
   stack.use(ports.storage);
   stack.defer(() => sandboxes.shutdown());
@@ -35,7 +41,15 @@ async function setUp() {
     ...(await ports.storage.listMachines()),
     ...ports.network.policies.keys(),
   ];
-  return { ...ports, registry, sandboxes, leftovers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return {
+    ...ports,
+    registry,
+    sandboxes,
+    images,
+    imageStore,
+    leftovers,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 const codeOf = (code: string) => expect.objectContaining({ code }) as Error;
@@ -197,4 +211,34 @@ test('a sandbox that cannot be written down is ended again', async () => {
   await expect(it.sandboxes.create({ name: 'web' }, signal)).rejects.toThrow('disk full');
   expect(await it.leftovers()).toEqual([]);
   await it.sandboxes.create({ name: 'web' }, signal);
+});
+
+test('an image is found before a boot, and held from then until nothing of the sandbox is left', async () => {
+  await using it = await setUp();
+  it.imageStore.host.set('/alpine.ext4', 2 ** 25);
+  await expect(it.sandboxes.create({ image_id: 'alpine' }, signal)).rejects.toThrow(
+    'image not found: alpine',
+  );
+  await it.images.register({ id: 'alpine', path: '/alpine.ext4' }, signal);
+  const creating = it.sandboxes.create({ image_id: 'alpine' }, signal);
+  await expect(it.images.remove('alpine')).rejects.toThrow(codeOf('IMAGE_IN_USE'));
+  const { id } = await creating;
+  expect(it.images.list()).toMatchObject([{ id: 'alpine', heldBy: [`sandbox ${id}`] }]);
+  await expect(it.images.remove('alpine')).rejects.toThrow(`image alpine is in use by sandbox ${id}`);
+  await it.sandboxes.destroy(id);
+  await it.images.remove('alpine');
+  expect(it.images.list()).toEqual([]);
+  await expect(it.sandboxes.create({ image_id: 'alpine' }, signal)).rejects.toThrow(codeOf('NOT_FOUND'));
+});
+
+test('an image id is taken while its copy is under way, and afterwards', async () => {
+  await using it = await setUp();
+  it.imageStore.host.set('/a', 2 ** 25);
+  const coming = it.images.register({ id: 'a', path: '/a' }, signal);
+  await expect(it.images.register({ id: 'a', path: '/a' }, signal)).rejects.toThrow(codeOf('IMAGE_ID_TAKEN'));
+  await coming;
+  await expect(it.images.register({ id: 'a', path: '/a' }, signal)).rejects.toThrow(codeOf('IMAGE_ID_TAKEN'));
+  await expect(it.images.register({ id: 'b', path: '/b' }, signal)).rejects.toThrow(
+    codeOf('IMAGE_SOURCE_MISSING'),
+  );
 });

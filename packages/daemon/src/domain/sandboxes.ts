@@ -6,8 +6,9 @@ import { Semaphore } from '../lib/semaphore.ts';
 import type { History, HistoryQuery } from '../ports/history.ts';
 import { assertRoom, specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
+import type { Images } from './images.ts';
 import { boot } from './launch.ts';
-import type { LaunchPorts } from './launch.ts';
+import type { BootInput, LaunchPorts } from './launch.ts';
 import type { Registry } from './registry.ts';
 import type { PastSandbox, Running, Sandbox } from './sandbox.ts';
 import { nowUnix } from './time.ts';
@@ -23,10 +24,16 @@ export interface SandboxPorts extends LaunchPorts {
   readonly history: History;
 }
 
+/** What a sandbox may ask for by its id. */
+export interface Catalogues {
+  readonly images: Images;
+}
+
 /** Creates, lists and ends sandboxes. */
 export class Sandboxes {
   readonly #ports: SandboxPorts;
   readonly #registry: Registry;
+  readonly #catalogues: Catalogues;
   readonly #options: SandboxesOptions;
   readonly #log: Logger;
   readonly #boots: Semaphore;
@@ -34,9 +41,16 @@ export class Sandboxes {
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #shutdown = new AbortController();
 
-  constructor(ports: SandboxPorts, registry: Registry, options: SandboxesOptions, log: Logger) {
+  constructor(
+    ports: SandboxPorts,
+    registry: Registry,
+    catalogues: Catalogues,
+    options: SandboxesOptions,
+    log: Logger,
+  ) {
     this.#ports = ports;
     this.#registry = registry;
+    this.#catalogues = catalogues;
     this.#options = options;
     this.#log = log;
     this.#boots = new Semaphore(options.concurrentBoots);
@@ -45,9 +59,12 @@ export class Sandboxes {
   /** Creates a sandbox; a command can run in it when this answers. Aborting undoes whatever was done. */
   async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
     const sandbox = specify(request, this.#options.sizes);
-    return this.#track(
-      this.#launch(sandbox, request.env ?? {}, AbortSignal.any([signal, this.#shutdown.signal])),
-    );
+    const input = {
+      env: request.env ?? {},
+      rootfs: sandbox.imageId === undefined ? undefined : this.#catalogues.images.find(sandbox.imageId).path,
+    };
+    // Nothing is waited for before the sandbox is in the registry: from then on it holds its image.
+    return this.#track(this.#launch(sandbox, input, AbortSignal.any([signal, this.#shutdown.signal])));
   }
 
   get(idOrName: string): Sandbox {
@@ -88,18 +105,14 @@ export class Sandboxes {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  async #launch(
-    sandbox: Sandbox,
-    env: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<Sandbox> {
+  async #launch(sandbox: Sandbox, input: BootInput, signal: AbortSignal): Promise<Sandbox> {
     const { id } = sandbox;
     this.#registry.reserve(sandbox);
     try {
       using _place = await this.#boots.acquire(signal);
       await assertRoom(sandbox, this.#ports.storage);
       using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
-      const running = await boot(this.#ports, sandbox, env, deadline);
+      const running = await boot(this.#ports, sandbox, input, deadline);
       await this.#enter(sandbox, running);
     } catch (error) {
       this.#registry.forget(id);
@@ -116,7 +129,7 @@ export class Sandboxes {
   async #enter(sandbox: Sandbox, running: Running): Promise<void> {
     const { id } = sandbox;
     try {
-      this.#ports.history.began({ ...sandbox, imageId: undefined });
+      this.#ports.history.began(sandbox);
     } catch (error) {
       await this.#release(sandbox, running);
       const reason = `its history cannot be written: ${reasonOf(error)}`;

@@ -2,10 +2,13 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Exec } from '../domain/exec.ts';
 import { Guests } from '../domain/guests.ts';
+import { Holders } from '../domain/holders.ts';
+import { Images } from '../domain/images.ts';
 import { Registry } from '../domain/registry.ts';
 import { Sandboxes } from '../domain/sandboxes.ts';
 import { RequestScope } from '../lib/request-context.ts';
 import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeImages } from '../testing/fake-images.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeHistory } from '../testing/fake-history.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
@@ -35,15 +38,18 @@ async function start({ authToken }: { authToken?: string } = {}) {
   const log = pino({ level: 'silent' });
   const registry = new Registry();
   const guests = new Guests(registry);
+  const images = await Images.open(new FakeImages(), new Holders(registry), log);
   const sandboxes = new Sandboxes(
     ports,
     registry,
+    { images },
     { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 },
     log,
   );
   const services = {
     sandboxes,
     guests,
+    images,
     exec: new Exec(guests, metrics, 64),
     renderMetrics: () => metrics.render(),
   };

@@ -18,6 +18,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
+import { imageRoutes } from './routes/images.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { rawFileRoutes } from './routes/raw-files.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
@@ -102,6 +103,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(operationalRoutes(services));
   await app.register(sandboxRoutes(services));
   await app.register(historyRoutes(services));
+  await app.register(imageRoutes(services));
   await app.register(execRoutes(services));
   await app.register(fileRoutes(services));
   await app.register(rawFileRoutes(services));

@@ -1,5 +1,6 @@
 import type { Exec } from '../domain/exec.ts';
 import type { Guests } from '../domain/guests.ts';
+import type { Images } from '../domain/images.ts';
 import type { Sandboxes } from '../domain/sandboxes.ts';
 
 /** What the routes call. */
@@ -7,6 +8,7 @@ export interface Services {
   readonly sandboxes: Sandboxes;
   readonly guests: Guests;
   readonly exec: Exec;
+  readonly images: Images;
   /** All metrics in Prometheus' text format. */
   readonly renderMetrics: () => Promise<string>;
 }

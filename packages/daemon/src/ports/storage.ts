@@ -11,8 +11,11 @@ export interface MachineFiles {
 export interface Storage {
   /** The directory that holds one directory per machine, named by the sandbox's id. */
   readonly machinesDir: string;
-  /** Makes a machine's directory and its root disk, a copy-on-write layer over the base. Leaves nothing when it fails. */
-  createMachine(id: string, signal: AbortSignal): Promise<MachineFiles>;
+  /**
+   * Makes a machine's directory and its root disk, a copy-on-write layer over the base, or over this raw root file system. Leaves
+   * nothing when it fails.
+   */
+  createMachine(id: string, signal: AbortSignal, rootfs?: string): Promise<MachineFiles>;
   /** Removes a machine's directory with all in it. Harmless when it is gone. */
   removeMachine(id: string): Promise<void>;
   /** Ids of the machines that have a directory. */

@@ -19,7 +19,7 @@ export class FakeStorage implements Storage, AsyncDisposable {
     return storage;
   }
 
-  async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
+  async createMachine(id: string, signal: AbortSignal, _rootfs?: string): Promise<MachineFiles> {
     signal.throwIfAborted();
     const dir = join(this.machinesDir, id);
     const rootDisk = join(dir, 'root.qcow2');

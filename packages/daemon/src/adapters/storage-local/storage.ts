@@ -22,16 +22,17 @@ export class LocalStorage implements Storage {
     const machinesDir = join(stateDir, 'machines');
     const emptyLayer = join(stateDir, 'empty-layer.qcow2');
     await mkdir(machinesDir, { recursive: true, mode: 0o700 });
-    await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', baseRootfs, emptyLayer], signal);
+    await createLayer(baseRootfs, emptyLayer, signal);
     return new LocalStorage(machinesDir, emptyLayer);
   }
 
-  async createMachine(id: string, signal: AbortSignal): Promise<MachineFiles> {
+  async createMachine(id: string, signal: AbortSignal, rootfs?: string): Promise<MachineFiles> {
     const files = machineFiles(this.machinesDir, id);
     signal.throwIfAborted();
     await mkdir(files.dir, { mode: 0o700 });
     try {
-      await copyFile(this.#emptyLayer, files.rootDisk, constants.COPYFILE_FICLONE);
+      if (rootfs === undefined) await copyFile(this.#emptyLayer, files.rootDisk, constants.COPYFILE_FICLONE);
+      else await createLayer(rootfs, files.rootDisk, signal);
     } catch (error) {
       await this.removeMachine(id);
       throw error;
@@ -51,4 +52,8 @@ export class LocalStorage implements Storage {
     const { bavail, bsize } = await statfs(this.machinesDir);
     return bavail * bsize;
   }
+}
+
+async function createLayer(base: string, path: string, signal: AbortSignal): Promise<void> {
+  await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', base, path], signal);
 }

@@ -26,7 +26,7 @@ export function sandboxRoutes({ sandboxes }: Services): FastifyPluginCallbackZod
           tags,
           summary: 'Boot a sandbox; answers when a command can run in it',
           body: CreateSandbox,
-          response: { 200: SandboxId, ...errorAnswers(400, 401, 409, 413, 500, 503) },
+          response: { 200: SandboxId, ...errorAnswers(400, 401, 404, 409, 413, 500, 503) },
         },
       },
       async (request, reply) => {
@@ -85,7 +85,7 @@ function toItem(sandbox: Sandbox): SandboxItem {
     name: sandbox.name ?? null,
     tags: { ...sandbox.tags },
     created_at_unix: sandbox.createdAtUnix,
-    image_id: null,
+    image_id: sandbox.imageId ?? null,
     vcpu_count: sandbox.vcpuCount,
     mem_size_mib: sandbox.memSizeMib,
     egress: sandbox.egress === undefined ? null : toPolicy(sandbox.egress),
