@@ -9,6 +9,7 @@ export interface CreateBody {
   readonly env?: Readonly<Record<string, string>> | null;
   readonly egress?: Egress | null;
   readonly image_id?: string | null;
+  readonly rate_limit?: Readonly<Record<string, number>> | null;
 }
 
 export interface Egress {

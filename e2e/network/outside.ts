@@ -55,12 +55,12 @@ export class Outside implements AsyncDisposable {
 
   /** Starts the servers of both hosts. */
   async serve(): Promise<void> {
-    await this.#start(['python3', SERVERS, ...OUTSIDE], 'ready');
+    await this.start(['python3', SERVERS, ...OUTSIDE], 'ready');
     for (const address of OUTSIDE) {
       const record = `--host-record=${NAME},${address},2001:db8::${address.split('.')[3]}`;
       const bind = [`--listen-address=${address}`, '--bind-interfaces', '--port=53', '--pid-file='];
       const alone = ['--conf-file=/dev/null', '--no-resolv', '--no-hosts', '--user=root', '--log-facility=-'];
-      await this.#start(['dnsmasq', '--keep-in-foreground', ...alone, ...bind, record], 'started');
+      await this.start(['dnsmasq', '--keep-in-foreground', ...alone, ...bind, record], 'started');
     }
   }
 
@@ -68,7 +68,8 @@ export class Outside implements AsyncDisposable {
     return this.#stack.disposeAsync();
   }
 
-  async #start(argv: readonly string[], sign: string): Promise<void> {
+  /** Starts a server there, which says so in these words. */
+  async start(argv: readonly string[], sign: string): Promise<void> {
     this.#stack.use(await startServer(inNamespace(this.#name, argv), sign));
   }
 }

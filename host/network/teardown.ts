@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { unshapeAll } from '../../packages/daemon/src/adapters/network-linux/limits.ts';
 import { changeRules } from '../../packages/daemon/src/adapters/network-linux/tools.ts';
 import { USER_COMMENT } from './checks.ts';
 import { runCommands } from './commands.ts';
@@ -22,6 +23,7 @@ async function removeRules({ plan }: HostSettings): Promise<void> {
   // A table that is not there cannot be deleted, and one that is can be added.
   const tables = [`bridge ${plan.bridge}`, `inet ${plan.bridge}`];
   await changeRules(tables.map((table) => `add table ${table}\ndelete table ${table}`).join('\n'), SIGNAL);
+  await unshapeAll(plan, SIGNAL);
 }
 
 async function restore({ links, kernel, devices }: Note): Promise<void> {

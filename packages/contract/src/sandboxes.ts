@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EgressItem, EgressPolicy } from './egress.ts';
 import { Env, optional, UnixSeconds } from './fields.ts';
+import { RateLimit, RateLimitItem } from './rate-limit.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -24,6 +25,7 @@ export const CreateSandbox = z
     image_id: optional(z.string().min(1)).describe(
       'A registered image to boot from, not the default root file system.',
     ),
+    rate_limit: optional(RateLimit).describe('Limits of I/O; the default is none.'),
     egress: optional(EgressPolicy).describe('What it may reach; the default is everything beyond the host.'),
     env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),
   })
@@ -43,7 +45,7 @@ export const SandboxItem = z
     vcpu_count: z.int(),
     mem_size_mib: z.int(),
     egress: EgressItem.nullable(),
-    rate_limit: z.null(),
+    rate_limit: RateLimitItem.nullable(),
     drives: z.array(z.never()),
     jailed: z.boolean(),
     parent_snapshot_id: z.string().nullable(),

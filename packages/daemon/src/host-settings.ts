@@ -39,8 +39,13 @@ export function readNetworkSettings(reader: SettingsReader) {
     /^[A-Za-z][A-Za-z0-9_-]{0,14}$/,
     'up to 15 letters, digits, _ and -',
   );
-  if (bridge.startsWith(`${tapPrefix}-`))
-    reader.fault(BRIDGE.name, bridge, `a name that no tap has: those begin with ${tapPrefix}-`, bridge);
+  if (bridge.startsWith(`${tapPrefix}-`) || bridge.startsWith(`${tapPrefix}_`))
+    reader.fault(
+      BRIDGE.name,
+      bridge,
+      `a name that no tap has: those begin with ${tapPrefix}- and ${tapPrefix}_`,
+      bridge,
+    );
   const poolSize = reader.integer('SERVICE_TAP_POOL_SIZE', 64, 1, MAX_POOL_SIZE);
   return {
     bridge,

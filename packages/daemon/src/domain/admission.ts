@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { EgressPolicy as RequestedPolicy } from '@atoll/contract/egress';
+import type { RateLimit as RequestedLimit } from '@atoll/contract/rate-limit';
 import type { CreateSandbox } from '@atoll/contract/sandboxes';
 import { AtollError } from '../lib/errors.ts';
 import { availableMemoryBytes } from '../lib/host-memory.ts';
 import type { EgressPolicy } from '../ports/network.ts';
+import type { RateLimit } from '../ports/rate-limit.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Sandbox } from './sandbox.ts';
 import { nowUnix } from './time.ts';
@@ -40,11 +42,20 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
     ),
     egress: request.egress && policyOf(request.egress),
     imageId: request.image_id,
+    rateLimit: request.rate_limit && limitOf(request.rate_limit),
   };
 }
 
 function policyOf({ mode, allow_cidrs, deny_cidrs }: RequestedPolicy): EgressPolicy {
   return { mode, allowCidrs: allow_cidrs ?? [], denyCidrs: deny_cidrs ?? [] };
+}
+
+/** 0 is no limit. */
+function limitOf({ bandwidth_bytes_per_sec, ops_per_sec }: RequestedLimit): RateLimit {
+  return {
+    bandwidthBytesPerSec: bandwidth_bytes_per_sec || undefined,
+    opsPerSec: ops_per_sec || undefined,
+  };
 }
 
 function within(field: string, value: number, min: number, max: number): number {

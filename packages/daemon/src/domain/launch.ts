@@ -51,6 +51,7 @@ export async function boot(
 
     const applying = stopwatch(metrics, 'egress_apply');
     await network.applyEgress(lease, sandbox.egress, deadline.signal);
+    if (sandbox.rateLimit) await network.applyRateLimit(lease, sandbox.rateLimit, deadline.signal);
     applying();
 
     const clone = stopwatch(metrics, 'rootfs_clone');

@@ -15,6 +15,7 @@ function sandbox(id: string, name?: string): Sandbox {
     memSizeMib: 64,
     egress: undefined,
     imageId: undefined,
+    rateLimit: undefined,
   };
 }
 

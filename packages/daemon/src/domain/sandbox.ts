@@ -1,6 +1,7 @@
 import type { AgentSession } from '../ports/agent.ts';
 import type { HistoryRecord } from '../ports/history.ts';
 import type { EgressPolicy, NetworkLease } from '../ports/network.ts';
+import type { RateLimit } from '../ports/rate-limit.ts';
 import type { Machine } from '../ports/vmm.ts';
 
 /** The durable identity of a sandbox: what was asked for, and stays true of it. */
@@ -15,6 +16,8 @@ export interface Sandbox {
   readonly egress: EgressPolicy | undefined;
   /** Undefined: it boots from the default root file system. */
   readonly imageId: string | undefined;
+  /** Undefined: as much as the host gives. */
+  readonly rateLimit: RateLimit | undefined;
 }
 
 /** A sandbox that is or was, as the history has it. */

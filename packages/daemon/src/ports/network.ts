@@ -1,3 +1,5 @@
+import type { RateLimit } from './rate-limit.ts';
+
 /**
  * A network device of the host's pool, and who a guest is on it. All of it follows from the slot, so a lease that was
  * written down and is held again is the same lease.
@@ -28,6 +30,7 @@ export interface EgressPolicy {
 export interface HeldLease {
   readonly lease: NetworkLease;
   readonly egress: EgressPolicy | undefined;
+  readonly rateLimit?: RateLimit | undefined;
 }
 
 /**
@@ -42,12 +45,17 @@ export interface Network {
   /** Puts a policy in force on a lease that is held, in place of the one before, in one step. */
   applyEgress(lease: NetworkLease, policy: EgressPolicy | undefined, signal: AbortSignal): Promise<void>;
   /**
-   * Ends a lease: its policy and its connections are gone when the device is free again. Harmless when it has ended. When
+   * Limits a lease that is held, each way on its own, in place of the limit before; undefined lifts it. What is beyond a bandwidth
+   * waits, in a short queue; packets beyond a number of them are dropped.
+   */
+  applyRateLimit(lease: NetworkLease, limit: RateLimit | undefined, signal: AbortSignal): Promise<void>;
+  /**
+   * Ends a lease: its policy, its limits and its connections are gone when the device is free again. Harmless when it has ended. When
    * this rejects the device stays out of the pool, for the next start to clear.
    */
   release(lease: NetworkLease): Promise<void>;
   /**
-   * Brings the host's rules to what this daemon's settings ask for, with these leases held, their policies in force, and every
+   * Brings the host's rules to what this daemon's settings ask for, with these leases held, their policies and limits in force, and every
    * other device free, all in one step. To be called once, before the first lease. Answers those that cannot be held, since
    * the host's network is another one now or they were named twice.
    */

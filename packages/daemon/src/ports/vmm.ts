@@ -1,4 +1,5 @@
 import type { Deadline } from '../lib/deadline.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** What runs the guest's instructions: the processor (kvm) or QEMU's own emulator (tcg). */
 export type Accelerator = 'kvm' | 'tcg';
@@ -23,6 +24,8 @@ export interface MachineSpec {
   readonly memSizeMib: number;
   /** Undefined: the machine has no network. */
   readonly nic?: Nic | undefined;
+  /** Of each disk on its own. */
+  readonly rateLimit?: RateLimit | undefined;
 }
 
 /** What a snapshot has to match, since a saved state belongs to what made it. */

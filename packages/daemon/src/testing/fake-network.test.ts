@@ -8,6 +8,7 @@ networkSuite('the fake Network', () => {
   const network = {
     lease: () => Promise.try(() => fake.lease()),
     applyEgress: fake.applyEgress.bind(fake),
+    applyRateLimit: fake.applyRateLimit.bind(fake),
     release: fake.release.bind(fake),
     reclaim: fake.reclaim.bind(fake),
   };

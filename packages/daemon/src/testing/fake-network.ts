@@ -1,3 +1,4 @@
+import type { RateLimit } from '../ports/rate-limit.ts';
 import { NetworkExhausted } from '../ports/network.ts';
 import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../ports/network.ts';
 
@@ -6,6 +7,7 @@ export class FakeNetwork implements Network {
   readonly size: number;
   /** By slot; there while the lease is, `undefined` meaning unrestricted. */
   readonly policies = new Map<number, EgressPolicy | undefined>();
+  readonly limits = new Map<number, RateLimit>();
   readonly #free: NetworkLease[];
   readonly #leased = new Set<number>();
 
@@ -29,16 +31,26 @@ export class FakeNetwork implements Network {
     });
   }
 
+  applyRateLimit(lease: NetworkLease, limit: RateLimit | undefined, signal: AbortSignal): Promise<void> {
+    return Promise.try(() => {
+      signal.throwIfAborted();
+      if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
+      if (limit === undefined) this.limits.delete(lease.slot);
+      else this.limits.set(lease.slot, limit);
+    });
+  }
+
   release(lease: NetworkLease): Promise<void> {
     if (this.#leased.delete(lease.slot)) {
       this.policies.delete(lease.slot);
+      this.limits.delete(lease.slot);
       this.#free.push(lease);
     }
     return Promise.resolve();
   }
 
   reclaim(held: readonly HeldLease[]): Promise<readonly HeldLease[]> {
-    const refused = held.filter(({ lease, egress }) => {
+    const refused = held.filter(({ lease, egress, rateLimit }) => {
       const place = this.#free.findIndex(
         (free) => free.slot === lease.slot && free.address === lease.address,
       );
@@ -46,6 +58,7 @@ export class FakeNetwork implements Network {
       this.#free.splice(place, 1);
       this.#leased.add(lease.slot);
       this.policies.set(lease.slot, egress);
+      if (rateLimit) this.limits.set(lease.slot, rateLimit);
       return false;
     });
     return Promise.resolve(refused);

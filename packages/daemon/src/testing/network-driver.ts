@@ -13,6 +13,7 @@ import { Deadline } from '../lib/deadline.ts';
 import { readNetworkSettings } from '../host-settings.ts';
 import { become, confine, findUser } from '../privileges.ts';
 import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
+import type { RateLimit } from '../ports/rate-limit.ts';
 
 const START_MS = 60_000;
 const CALL_MS = 60_000;
@@ -47,6 +48,8 @@ const methods = {
   lease: () => network.lease(),
   applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: boolean }) =>
     network.applyEgress(lease, policy, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
+  applyRateLimit: ({ lease, limit, abort }: { lease: NetworkLease; limit?: RateLimit; abort?: boolean }) =>
+    network.applyRateLimit(lease, limit, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
   release: ({ lease }: { lease: NetworkLease }) => network.release(lease),
   reclaim: ({ held }: { held: HeldLease[] }) => network.reclaim(held, AbortSignal.timeout(CALL_MS)),
   identify: ({ address, identity }: { address: string; identity: GuestIdentity }) => {

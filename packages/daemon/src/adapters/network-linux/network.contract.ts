@@ -21,6 +21,9 @@ networkSuite('LinuxNetwork', async () => {
     applyEgress: async (lease: NetworkLease, policy: unknown, signal: AbortSignal) => {
       await driver.call('applyEgress', { lease, policy, abort: signal.aborted });
     },
+    applyRateLimit: async (lease: NetworkLease, limit: unknown, signal: AbortSignal) => {
+      await driver.call('applyRateLimit', { lease, limit, abort: signal.aborted });
+    },
     release: async (lease: NetworkLease) => {
       await driver.call('release', { lease });
     },

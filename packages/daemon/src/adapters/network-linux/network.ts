@@ -1,10 +1,12 @@
 import { NetworkExhausted } from '../../ports/network.ts';
 import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
+import type { RateLimit } from '../../ports/rate-limit.ts';
 import { Batch } from './batch.ts';
+import { shape, unshape, unshapeAll } from './limits.ts';
 import { planNetwork } from './plan.ts';
 import type { NetworkPlan, NetworkSettings } from './plan.ts';
 import { assertHostReady, findUplink } from './host.ts';
-import { egressRules, hostRules, releaseRules } from './ruleset.ts';
+import { egressRules, hostRules, packetRules, releaseRules } from './ruleset.ts';
 import { changeRules, forgetAllConnections, forgetConnections } from './tools.ts';
 
 // A command takes some milliseconds, on a host that may be as busy as can be.
@@ -26,6 +28,8 @@ export class LinuxNetwork implements Network {
   /** Longest unused first: what is still under way to the last holder of an address has time to end. */
   readonly #free: NetworkLease[];
   readonly #leased = new Set<number>();
+  /** Slots whose devices shape what passes. */
+  readonly #shaped = new Set<number>();
   readonly #changes = new Batch<string>(
     (rules) => changeRules(rules.join('\n'), AbortSignal.timeout(COMMAND_MS)),
     MAX_RULES_CHARACTERS,
@@ -72,8 +76,33 @@ export class LinuxNetwork implements Network {
     signal.throwIfAborted();
   }
 
+  async applyRateLimit(
+    lease: NetworkLease,
+    limit: RateLimit | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
+    signal.throwIfAborted();
+    const { bandwidthBytesPerSec, opsPerSec } = limit ?? {};
+    await this.#unshape(lease);
+    if (bandwidthBytesPerSec !== undefined) {
+      // Noted first: what is done of it in vain is taken away as well.
+      this.#shaped.add(lease.slot);
+      await shape(this.plan, lease, bandwidthBytesPerSec, AbortSignal.timeout(COMMAND_MS));
+    }
+    await this.#changes.add(packetRules(this.plan, lease, opsPerSec));
+    signal.throwIfAborted();
+  }
+
+  async #unshape(lease: NetworkLease): Promise<void> {
+    if (!this.#shaped.has(lease.slot)) return;
+    await unshape(this.plan, lease, AbortSignal.timeout(COMMAND_MS));
+    this.#shaped.delete(lease.slot);
+  }
+
   async release(lease: NetworkLease): Promise<void> {
     if (!this.#leased.delete(lease.slot)) return;
+    await this.#unshape(lease);
     await this.#changes.add(releaseRules(this.plan, lease));
     await this.#partings.add(lease.address);
     this.#free.push(lease);
@@ -83,6 +112,7 @@ export class LinuxNetwork implements Network {
     const [kept, refused] = this.#sort(held);
     const policies = kept.map(({ lease, egress }) => egressRules(this.plan, lease, egress));
     await changeRules([hostRules(this.plan, this.uplink), ...policies].join('\n'), signal);
+    await unshapeAll(this.plan, signal);
     // No guest lives across a start, so no connection of one does.
     await forgetAllConnections(this.plan.subnet, signal);
     for (const { lease } of kept) {
@@ -92,6 +122,8 @@ export class LinuxNetwork implements Network {
         1,
       );
     }
+    for (const { lease, rateLimit } of kept)
+      if (rateLimit) await this.applyRateLimit(lease, rateLimit, signal);
     return refused;
   }
 

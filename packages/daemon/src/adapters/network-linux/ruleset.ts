@@ -14,6 +14,15 @@ export const METADATA_ADDRESS = '169.254.169.254';
  */
 const egressChain = ({ slot }: NetworkLease) => `egress-${slot}`;
 
+/** Both ways of a slot's packets, which have their chains from the start as well, empty while they are not counted. */
+const packetChains = ({ slot }: NetworkLease) => ({ out: `packets-out-${slot}`, in: `packets-in-${slot}` });
+
+// The kernel counts a burst in 32 bits; no host passes as many.
+const MAX_PACKETS = 1e9;
+
+/** A second's tenth may pass at once. */
+const BURST_SECONDS = 0.1;
+
 /**
  * All rules of the host, in place of what was there.
  * @param uplink the interface to the outside; without one nothing is forwarded.
@@ -34,6 +43,8 @@ export function hostRules(plan: NetworkPlan, uplink: string | undefined): string
  */
 function portRules(plan: NetworkPlan): string {
   const senders = plan.leases.map(({ tap, mac, address }) => `"${tap}" . ${mac} . ${address}`);
+  const counted = (way: 'in' | 'out') =>
+    plan.leases.map((lease) => `"${lease.tap}" : jump ${packetChains(lease)[way]}`).join(',\n      ');
   return `
 table bridge ${plan.bridge} {
   set senders {
@@ -41,12 +52,20 @@ table bridge ${plan.bridge} {
     elements = { ${senders.join(',\n      ')} }
   }
 
+${plan.leases.flatMap((lease) => Object.values(packetChains(lease)).map((name) => `  chain ${name} { }`)).join('\n')}
+
   chain prerouting {
     type filter hook prerouting priority filter; policy accept;
     iifname "${tapPattern(plan.tapPrefix)}" jump from_tap
   }
 
+  chain postrouting {
+    type filter hook postrouting priority filter; policy accept;
+    oifname vmap { ${counted('in')} }
+  }
+
   chain from_tap {
+    iifname vmap { ${counted('out')} }
     ether daddr ${plan.gatewayMac} iifname . ether saddr . ip saddr @senders accept
     ether daddr { ${plan.gatewayMac}, ff:ff:ff:ff:ff:ff } jump arp_from_tap
     drop
@@ -169,7 +188,22 @@ function matchRule(chain: string, cidrs: readonly string[], verdict: 'accept' | 
   return cidrs.length === 0 ? [] : [`add rule ${chain} ip daddr { ${cidrs.join(', ')} } ${verdict}`];
 }
 
-/** Takes a lease's policy away: nothing gets out then. */
-export function releaseRules({ bridge }: NetworkPlan, lease: NetworkLease): string {
-  return `flush chain inet ${bridge} ${egressChain(lease)}`;
+/** How many packets of a lease may pass a second each way, in place of the number before; undefined: any. */
+export function packetRules(
+  { bridge }: NetworkPlan,
+  lease: NetworkLease,
+  perSecond: number | undefined,
+): string {
+  const chains = Object.values(packetChains(lease)).map((chain) => `bridge ${bridge} ${chain}`);
+  const flushes = chains.map((chain) => `flush chain ${chain}`);
+  if (perSecond === undefined) return flushes.join('\n');
+  const rate = Math.min(perSecond, MAX_PACKETS);
+  const burst = Math.max(1, Math.round(rate * BURST_SECONDS));
+  const drop = `limit rate over ${rate}/second burst ${burst} packets drop`;
+  return [...flushes, ...chains.map((chain) => `add rule ${chain} ${drop}`)].join('\n');
+}
+
+/** Takes a lease's policy away, so that nothing gets out then, and its limit. */
+export function releaseRules(plan: NetworkPlan, lease: NetworkLease): string {
+  return `flush chain inet ${plan.bridge} ${egressChain(lease)}\n${packetRules(plan, lease, undefined)}`;
 }

@@ -9,6 +9,7 @@ import { CommandError } from '../../lib/run.ts';
 export const TOOLS = {
   ip: 'iproute2',
   bridge: 'iproute2',
+  tc: 'iproute2',
   nft: 'nftables',
   conntrack: 'conntrack',
   dnsmasq: 'dnsmasq-base',
@@ -67,7 +68,7 @@ export async function runTool(
 
 /** Runs a tool of iproute2 that answers in JSON. */
 export async function queryTool<T extends z.ZodType>(
-  tool: 'ip' | 'bridge',
+  tool: 'ip' | 'bridge' | 'tc',
   args: readonly string[],
   shape: T,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
 import { arch } from 'node:process';
+import type { RateLimit } from '../../ports/rate-limit.ts';
 import type { Accelerator, MachineSpec, Nic } from '../../ports/vmm.ts';
 
 /** Names below a machine's directory. QEMU runs inside it, so that no path in its argv is too long for a socket. */
@@ -82,7 +83,7 @@ export function machineArgs(
     ...(origin.incoming ? ['-incoming', 'defer', '-S'] : []),
     ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
     ...['-serial', 'stdio'],
-    ...diskArgs('root', spec.rootDisk),
+    ...diskArgs('root', spec.rootDisk, spec.rateLimit),
     ...nicArgs(spec.nic),
     ...['-object', 'rng-random,id=entropy,filename=/dev/urandom', '-device', 'virtio-rng-device,rng=entropy'],
     ...['-chardev', `socket,id=agent,path=${MACHINE_FILES.agent},server=on,wait=off`],
@@ -129,9 +130,17 @@ function nicArgs(nic: Nic | undefined): string[] {
  * A disk that lives as long as its machine: `cache=unsafe` skips the host's fsync, which would only guard a throw-away
  * layer against a crash of the host, where the machine ends as well.
  */
-function diskArgs(id: string, path: string): string[] {
+function diskArgs(id: string, path: string, limit: RateLimit | undefined): string[] {
   return [
-    ...['-drive', `id=${id},file=${escaped(path)},format=qcow2,if=none,cache=unsafe,discard=unmap`],
+    ...[
+      '-drive',
+      `id=${id},file=${escaped(path)},format=qcow2,if=none,cache=unsafe,discard=unmap${throttling(limit)}`,
+    ],
     ...['-device', `virtio-blk-device,drive=${id}`],
   ];
+}
+
+function throttling({ bandwidthBytesPerSec, opsPerSec }: RateLimit = {}): string {
+  const bytes = bandwidthBytesPerSec === undefined ? '' : `,throttling.bps-total=${bandwidthBytesPerSec}`;
+  return opsPerSec === undefined ? bytes : `${bytes},throttling.iops-total=${opsPerSec}`;
 }

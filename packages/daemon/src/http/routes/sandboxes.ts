@@ -89,7 +89,12 @@ function toItem(sandbox: Sandbox): SandboxItem {
     vcpu_count: sandbox.vcpuCount,
     mem_size_mib: sandbox.memSizeMib,
     egress: sandbox.egress === undefined ? null : toPolicy(sandbox.egress),
-    rate_limit: null,
+    rate_limit: sandbox.rateLimit
+      ? {
+          bandwidth_bytes_per_sec: sandbox.rateLimit.bandwidthBytesPerSec ?? null,
+          ops_per_sec: sandbox.rateLimit.opsPerSec ?? null,
+        }
+      : null,
     drives: [],
     jailed: false,
     parent_snapshot_id: null,

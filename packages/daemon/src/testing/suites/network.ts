@@ -5,6 +5,7 @@ import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports
 export interface RemoteNetwork {
   lease(): Promise<NetworkLease>;
   applyEgress(...args: Parameters<Network['applyEgress']>): Promise<void>;
+  applyRateLimit(...args: Parameters<Network['applyRateLimit']>): Promise<void>;
   release(lease: NetworkLease): Promise<void>;
   reclaim(held: readonly HeldLease[]): Promise<readonly HeldLease[]>;
 }
@@ -69,13 +70,26 @@ export function networkSuite(name: string, setUp: () => Promise<NetworkUnderTest
       await expect(network.applyEgress(lease, CLOSED, signal)).rejects.toThrow('is not leased');
     });
 
+    test('limits what is leased, again and again, and nothing else', async () => {
+      await network.reclaim([]);
+      const lease = await network.lease();
+      const both = { bandwidthBytesPerSec: 10_000_000, opsPerSec: 100 };
+      for (const limit of [undefined, both, both, { opsPerSec: 1 }, { bandwidthBytesPerSec: 1 }, both])
+        await network.applyRateLimit(lease, limit, signal);
+      await expect(network.applyRateLimit(lease, both, AbortSignal.abort())).rejects.toThrow('abort');
+      await network.release(lease);
+      await expect(network.applyRateLimit(lease, both, signal)).rejects.toThrow('is not leased');
+    });
+
     test('holds the leases that were recorded, and has every other device free', async () => {
       const [lease] = await takeAll(1);
       if (lease === undefined) throw new Error('too few devices');
       await it[Symbol.asyncDispose]();
       it = await setUp();
       ({ network } = it);
-      expect(await network.reclaim([{ lease, egress: LISTED }])).toEqual([]);
+      expect(
+        await network.reclaim([{ lease, egress: LISTED, rateLimit: { bandwidthBytesPerSec: 1e6 } }]),
+      ).toEqual([]);
       const others = await takeAll(it.size - 1);
       expect(others.map(({ slot }) => slot)).not.toContain(lease.slot);
       await expect(network.lease()).rejects.toThrow();
