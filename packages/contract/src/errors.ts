@@ -16,7 +16,7 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox' | 'image';
+type Kind = 'sandbox' | 'image' | 'exec-stream session' | 'tunnel';
 
 /** Every failure of the daemon's own. The key is the `code` of an error body. */
 export const FAILURES = {
@@ -90,10 +90,41 @@ export const FAILURES = {
     false,
     (o) => `image ${o.id} is in use by ${o.holders.join(', ')}`,
   ),
+  SESSION_ENDED: entry<{ id: string }>(
+    409,
+    false,
+    (o) => `the command of exec-stream session ${o.id} has ended: it takes no input`,
+  ),
+  STDIN_FULL: entry<{ id: string }>(
+    409,
+    true,
+    (o) =>
+      `the command of exec-stream session ${o.id} does not read its input; what waits for it is still there`,
+  ),
+  TOO_MANY_STREAMS: entry<{ id: string; kind: string; limit: number }>(
+    409,
+    true,
+    (o) => `sandbox ${o.id} has ${o.limit} ${o.kind} sessions open, which is the most it takes`,
+  ),
+  PORT_IN_USE: entry<{ id: string; port: number }>(
+    409,
+    false,
+    (o) => `port ${o.port} is in use inside sandbox ${o.id}`,
+  ),
+  TUNNEL_ATTACHED: entry<{ id: string }>(
+    409,
+    false,
+    (o) => `tunnel ${o.id} has had its caller: a tunnel is attached once`,
+  ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,
     false,
     (o) => `body: takes at most ${o.limit} bytes (SERVICE_MAX_BODY_BYTES)`,
+  ),
+  UPGRADE_REQUIRED: entry<object>(
+    426,
+    false,
+    () => 'this route takes a WebSocket handshake (RFC 6455), version 13',
   ),
   INTERNAL: entry<{ requestId: string }>(
     500,
@@ -114,6 +145,22 @@ export const FAILURES = {
     502,
     false,
     (o) => `sandbox ${o.id} cannot be reached: ${o.reason}`,
+  ),
+  NOTHING_LISTENING: entry<{ id: string; port: number }>(
+    502,
+    true,
+    (o) => `nothing listens on port ${o.port} inside sandbox ${o.id}`,
+  ),
+  PREVIEW_BROKEN: entry<{ id: string; port: number; reason: string }>(
+    502,
+    true,
+    (o) => `the server on port ${o.port} inside sandbox ${o.id} did not answer in HTTP/1.1: ${o.reason}`,
+  ),
+  PREVIEW_TIMEOUT: entry<{ id: string; port: number; seconds: number }>(
+    504,
+    true,
+    (o) =>
+      `the server on port ${o.port} inside sandbox ${o.id} did not answer within ${o.seconds} s (SERVICE_PREVIEW_TIMEOUT_SECS)`,
   ),
   SHUTTING_DOWN: entry<object>(503, true, () => 'the daemon is shutting down'),
   NETWORK_POOL_EXHAUSTED: entry<{ size: number }>(

@@ -9,13 +9,17 @@ import { LocalImages } from './adapters/storage-local/images.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
 import type { Config } from './config.ts';
+import { Activity } from './domain/activity.ts';
+import { ExecStreams } from './domain/exec-streams.ts';
 import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
 import { Holders } from './domain/holders.ts';
 import { Images } from './domain/images.ts';
+import { Ptys } from './domain/ptys.ts';
 import { recover } from './domain/recover.ts';
 import { Registry } from './domain/registry.ts';
 import { Sandboxes } from './domain/sandboxes.ts';
+import { Streams } from './domain/streams.ts';
 import { buildApp } from './http/app.ts';
 import { Deadline } from './lib/deadline.ts';
 import { DirectoryLock } from './lib/lock.ts';
@@ -65,19 +69,25 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const { gateway, metadataPort } = network.plan;
   const identityOf = (address: string) => registry.atAddress(address);
   stack.use(await MetadataServer.listen({ host: gateway, port: metadataPort, identityOf }));
-  const guests = new Guests(registry);
+  const activity = new Activity();
+  const streams = new Streams(metrics, activity);
+  const guests = new Guests(registry, activity);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
   const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics, history };
   const images = await Images.open(new LocalImages(config.imagesDir), new Holders(registry), log);
-  const sandboxes = new Sandboxes(ports, registry, { images }, config, log);
+  const sandboxes = new Sandboxes(ports, registry, streams, { images }, config, log);
   stack.defer(() => sandboxes.shutdown());
+  const execStreams = new ExecStreams(guests, streams, log);
+  const ptys = new Ptys(guests, streams);
 
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
-    { sandboxes, guests, exec, images, renderMetrics },
+    { sandboxes, guests, exec, execStreams, ptys, images, renderMetrics },
     { ...config, log, scope, version: VERSION },
   );
   stack.defer(() => app.close());
+  // First of all: the server waits for its connections to end, and a WebSocket does not by itself.
+  stack.defer(() => streams.shutdown());
   const url = await app.listen(config.listen);
   log.info({ url, accelerator: vmm.profile.accelerator, version: VERSION }, 'listening');
 

@@ -8,11 +8,13 @@ import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
+import { Activity } from './activity.ts';
 import { Guests } from './guests.ts';
 import { Holders } from './holders.ts';
 import { Images } from './images.ts';
 import { Registry } from './registry.ts';
 import { Sandboxes } from './sandboxes.ts';
+import { Streams } from './streams.ts';
 
 const SIZES = { vcpuCount: 2, maxVcpuCount: 4, memSizeMib: 128, maxMemSizeMib: 256 };
 const PHASES = ['network_lease', 'egress_apply', 'rootfs_clone', 'setup', 'total'];
@@ -28,11 +30,12 @@ async function setUp() {
     metrics: new FakeMetrics(),
   };
   const registry = new Registry();
+  const streams = new Streams(ports.metrics, new Activity());
   const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
   const log = pino({ level: 'silent' });
   const imageStore = new FakeImages();
   const images = await Images.open(imageStore, new Holders(registry), log);
-  const sandboxes = new Sandboxes(ports, registry, { images }, options, log);
+  const sandboxes = new Sandboxes(ports, registry, streams, { images }, options, log);
   const stack = new AsyncDisposableStack();
   stack.use(ports.storage);
   stack.defer(() => sandboxes.shutdown());
@@ -136,7 +139,7 @@ test('a destroyed sandbox leaves nothing', async () => {
 
 test('a machine that ends by itself is cleared up, and the next call learns why', async () => {
   await using it = await setUp();
-  const guests = new Guests(it.registry);
+  const guests = new Guests(it.registry, new Activity());
   const { id } = await it.sandboxes.create({}, signal);
   const [machine] = it.vmm.machines.values();
   machine?.crash('its guest shut down');

@@ -11,6 +11,7 @@ import { boot } from './launch.ts';
 import type { BootInput, LaunchPorts } from './launch.ts';
 import type { Registry } from './registry.ts';
 import type { PastSandbox, Running, Sandbox } from './sandbox.ts';
+import type { Streams } from './streams.ts';
 import { nowUnix } from './time.ts';
 
 export interface SandboxesOptions {
@@ -34,6 +35,7 @@ export class Sandboxes {
   readonly #ports: SandboxPorts;
   readonly #registry: Registry;
   readonly #catalogues: Catalogues;
+  readonly #streams: Streams;
   readonly #options: SandboxesOptions;
   readonly #log: Logger;
   readonly #boots: Semaphore;
@@ -44,6 +46,7 @@ export class Sandboxes {
   constructor(
     ports: SandboxPorts,
     registry: Registry,
+    streams: Streams,
     catalogues: Catalogues,
     options: SandboxesOptions,
     log: Logger,
@@ -51,6 +54,7 @@ export class Sandboxes {
     this.#ports = ports;
     this.#registry = registry;
     this.#catalogues = catalogues;
+    this.#streams = streams;
     this.#options = options;
     this.#log = log;
     this.#boots = new Semaphore(options.concurrentBoots);
@@ -94,6 +98,7 @@ export class Sandboxes {
       return;
     }
     const { sandbox, running } = this.#registry.beginStop(idOrName);
+    this.#streams.end(sandbox.id, 'destroyed');
     await this.#track(this.#end(sandbox, running));
     this.#log.info({ sandbox_id: sandbox.id }, 'sandbox destroyed');
   }
@@ -101,6 +106,7 @@ export class Sandboxes {
   /** Gives up every create and ends every sandbox; answers when nothing of them is left. */
   async shutdown(): Promise<void> {
     this.#shutdown.abort(AtollError.of('SHUTTING_DOWN', {}));
+    this.#streams.shutdown();
     for (const { sandbox } of this.#registry.list()) void this.#track(this.destroy(sandbox.id));
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
@@ -145,6 +151,7 @@ export class Sandboxes {
     void machine.exited.then(async (reason) => {
       const lost = this.#registry.lose(id, reason);
       if (lost === undefined) return; // It is being stopped: the end was asked for.
+      this.#streams.end(id, 'lost');
       this.#log.warn({ sandbox_id: id, reason, console: machine.console() }, 'sandbox lost');
       this.#noteEnd(sandbox);
       await this.#track(this.#release(sandbox, lost.running));

@@ -1,11 +1,15 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Activity } from '../domain/activity.ts';
+import { ExecStreams } from '../domain/exec-streams.ts';
 import { Exec } from '../domain/exec.ts';
 import { Guests } from '../domain/guests.ts';
 import { Holders } from '../domain/holders.ts';
 import { Images } from '../domain/images.ts';
+import { Ptys } from '../domain/ptys.ts';
 import { Registry } from '../domain/registry.ts';
 import { Sandboxes } from '../domain/sandboxes.ts';
+import { Streams } from '../domain/streams.ts';
 import { RequestScope } from '../lib/request-context.ts';
 import { FakeAgent } from '../testing/fake-agent.ts';
 import { FakeImages } from '../testing/fake-images.ts';
@@ -37,11 +41,14 @@ async function start({ authToken }: { authToken?: string } = {}) {
   };
   const log = pino({ level: 'silent' });
   const registry = new Registry();
-  const guests = new Guests(registry);
+  const activity = new Activity();
+  const streams = new Streams(metrics, activity);
+  const guests = new Guests(registry, activity);
   const images = await Images.open(new FakeImages(), new Holders(registry), log);
   const sandboxes = new Sandboxes(
     ports,
     registry,
+    streams,
     { images },
     { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 },
     log,
@@ -51,6 +58,8 @@ async function start({ authToken }: { authToken?: string } = {}) {
     guests,
     images,
     exec: new Exec(guests, metrics, 64),
+    execStreams: new ExecStreams(guests, streams, log),
+    ptys: new Ptys(guests, streams),
     renderMetrics: () => metrics.render(),
   };
   const options = { authToken, maxBodyBytes: 1024, log, scope: new RequestScope(), version: '0' };

@@ -1,6 +1,8 @@
 import type { Exec } from '../domain/exec.ts';
+import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
 import type { Images } from '../domain/images.ts';
+import type { Ptys } from '../domain/ptys.ts';
 import type { Sandboxes } from '../domain/sandboxes.ts';
 
 /** What the routes call. */
@@ -9,6 +11,8 @@ export interface Services {
   readonly guests: Guests;
   readonly exec: Exec;
   readonly images: Images;
+  readonly execStreams: ExecStreams;
+  readonly ptys: Ptys;
   /** All metrics in Prometheus' text format. */
   readonly renderMetrics: () => Promise<string>;
 }
