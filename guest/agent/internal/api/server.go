@@ -16,11 +16,11 @@ const (
 	maxStreams = 4096
 
 	// streamWindow is how many bytes of one request may wait for their reader.
-	streamWindow = 256 << 10
+	streamWindow = 1 << 20
 
-	// connectionWindow is the same for all requests together. 512 uploads that nobody reads, such as the input of stopped
+	// connectionWindow is the same for all requests together. 128 uploads that nobody reads, such as the input of stopped
 	// commands, leave room for the others.
-	connectionWindow = 512 * streamWindow
+	connectionWindow = 128 * streamWindow
 
 	maxFrame = 1 << 20
 )
@@ -29,8 +29,6 @@ const (
 type Server struct {
 	reaper      *process.Reaper
 	environment environment
-	terminals   terminals
-	tunnels     tunnels
 }
 
 // NewServer makes a server that starts commands by the reaper.
@@ -39,16 +37,9 @@ func NewServer(reaper *process.Reaper) *Server { return &Server{reaper: reaper} 
 // routes is every message the agent understands, by method and path.
 func (s *Server) routes() map[string]handler {
 	return map[string]handler{
-		"GET /health":         health,
-		"POST /configure":     action(s.configure),
-		"POST /exec":          s.exec,
-		"POST /terminal":      s.terminal,
-		"POST /resize":        action(s.resize),
-		"POST /signal":        action(s.signal),
-		"POST /tunnel":        s.tunnel,
-		"POST /tunnel/accept": s.acceptTunnelled,
-		// CONNECT has no path.
-		"CONNECT ":             connect,
+		"GET /health":          health,
+		"POST /configure":      action(s.configure),
+		"POST /exec":           s.exec,
 		"POST /files/read":     readFile,
 		"POST /files/write":    writeFile,
 		"POST /files/chmod":    action(chmod),
