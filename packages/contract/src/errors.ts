@@ -16,7 +16,7 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox' | 'image' | 'snapshot' | 'checkpoint';
+type Kind = 'sandbox' | 'image' | 'exec-stream session' | 'tunnel';
 
 /** Every failure of the daemon's own. The key is the `code` of an error body. */
 export const FAILURES = {
@@ -90,33 +90,41 @@ export const FAILURES = {
     false,
     (o) => `image ${o.id} is in use by ${o.holders.join(', ')}`,
   ),
-  SNAPSHOT_FORKED: entry<{ id: string; fork: string; action: string }>(
-    409,
-    true,
-    (o) => `snapshot ${o.id} has a live fork, sandbox ${o.fork}: it cannot ${o.action} now`,
-  ),
-  IDENTITY_HELD: entry<{ id: string; address: string; holder: string }>(
-    409,
-    true,
-    (o) =>
-      `snapshot ${o.id}: its network identity ${o.address} is held by ${o.holder}; end that, or pass fresh_identity=true`,
-  ),
-  SNAPSHOT_INCOMPATIBLE: entry<{ id: string; what: string; recorded: string; actual: string }>(
+  SESSION_ENDED: entry<{ id: string }>(
     409,
     false,
-    (o) =>
-      `snapshot ${o.id} cannot be brought up: ${o.what} is ${o.actual}, and it was taken with ${o.recorded}`,
+    (o) => `the command of exec-stream session ${o.id} has ended: it takes no input`,
   ),
-  FORK_NOT_SNAPSHOTTABLE: entry<{ id: string; snapshot: string }>(
+  STDIN_FULL: entry<{ id: string }>(
+    409,
+    true,
+    (o) =>
+      `the command of exec-stream session ${o.id} does not read its input; what waits for it is still there`,
+  ),
+  TOO_MANY_STREAMS: entry<{ id: string; kind: string; limit: number }>(
+    409,
+    true,
+    (o) => `sandbox ${o.id} has ${o.limit} ${o.kind} sessions open, which is the most it takes`,
+  ),
+  PORT_IN_USE: entry<{ id: string; port: number }>(
     409,
     false,
-    (o) =>
-      `sandbox ${o.id} is a fork of snapshot ${o.snapshot}: a fork is not snapshotted, a clone or a resumed sandbox is`,
+    (o) => `port ${o.port} is in use inside sandbox ${o.id}`,
+  ),
+  TUNNEL_ATTACHED: entry<{ id: string }>(
+    409,
+    false,
+    (o) => `tunnel ${o.id} has had its caller: a tunnel is attached once`,
   ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,
     false,
     (o) => `body: takes at most ${o.limit} bytes (SERVICE_MAX_BODY_BYTES)`,
+  ),
+  UPGRADE_REQUIRED: entry<object>(
+    426,
+    false,
+    () => 'this route takes a WebSocket handshake (RFC 6455), version 13',
   ),
   INTERNAL: entry<{ requestId: string }>(
     500,
@@ -128,20 +136,31 @@ export const FAILURES = {
     true,
     (o) => `sandbox ${o.id} did not boot: ${o.reason}`,
   ),
-  SNAPSHOT_FAILED: entry<{ id: string; reason: string }>(
-    500,
-    true,
-    (o) => `sandbox ${o.id} was not snapshotted: ${o.reason}`,
-  ),
-  RESTORE_FAILED: entry<{ id: string; reason: string }>(
-    500,
-    true,
-    (o) => `snapshot ${o.id} was not brought up, and stays as it was: ${o.reason}`,
+  KEEP_UNAVAILABLE: entry<object>(
+    501,
+    false,
+    () => 'keep: this release cannot keep a stopped sandbox yet; pass keep=false to destroy it',
   ),
   SANDBOX_UNREACHABLE: entry<{ id: string; reason: string }>(
     502,
     false,
     (o) => `sandbox ${o.id} cannot be reached: ${o.reason}`,
+  ),
+  NOTHING_LISTENING: entry<{ id: string; port: number }>(
+    502,
+    true,
+    (o) => `nothing listens on port ${o.port} inside sandbox ${o.id}`,
+  ),
+  PREVIEW_BROKEN: entry<{ id: string; port: number; reason: string }>(
+    502,
+    true,
+    (o) => `the server on port ${o.port} inside sandbox ${o.id} did not answer in HTTP/1.1: ${o.reason}`,
+  ),
+  PREVIEW_TIMEOUT: entry<{ id: string; port: number; seconds: number }>(
+    504,
+    true,
+    (o) =>
+      `the server on port ${o.port} inside sandbox ${o.id} did not answer within ${o.seconds} s (SERVICE_PREVIEW_TIMEOUT_SECS)`,
   ),
   SHUTTING_DOWN: entry<object>(503, true, () => 'the daemon is shutting down'),
   NETWORK_POOL_EXHAUSTED: entry<{ size: number }>(
@@ -154,11 +173,10 @@ export const FAILURES = {
     true,
     (o) => `not enough host memory: the sandbox needs ${o.needMib} MiB, ${o.freeMib} MiB can be had`,
   ),
-  INSUFFICIENT_DISK: entry<{ needBytes: number; freeBytes: number; path: string }>(
+  INSUFFICIENT_DISK: entry<{ needMib: number; freeMib: number; path: string }>(
     503,
     true,
-    (o) =>
-      `not enough disk space under ${o.path}: ${o.needBytes} bytes are needed, ${o.freeBytes} bytes are free`,
+    (o) => `not enough disk space under ${o.path}: ${o.needMib} MiB are needed, ${o.freeMib} MiB are free`,
   ),
 } as const;
 

@@ -17,8 +17,6 @@ const COMMAND_MS = 10_000;
 const START_FILES = /^(\.|daemon\.)/;
 // What a state directory has had since its first daemon.
 const STATE_MARK = 'machines';
-// What a directory of snapshots has had since then.
-const SNAPSHOTS_MARK = 'held';
 // All that is in a directory of images.
 const IMAGE_FILES = /\.ext4(\.part)?$/;
 
@@ -46,14 +44,14 @@ export async function dropRoot(config: Config): Promise<void> {
   const user = await findUser(config.user);
   await handOver('SERVICE_STATE_DIR', config.stateDir, user, (names) => names.includes(STATE_MARK));
   const apart = dataDirs(config).filter(({ dir }) => !dir.startsWith(config.stateDir + sep));
-  for (const { variable, dir, isOurs } of apart) await handOver(variable, dir, user, isOurs);
+  for (const { variable, dir } of apart)
+    await handOver(variable, dir, user, (names) => names.every((name) => IMAGE_FILES.test(name)));
   const [kernel, rootfs, initramfs] = await Promise.all([
     realpath(config.kernelPath),
     realpath(config.baseRootfs),
     realpath(config.initramfsPath),
   ]);
-  // The program that was started: another one than main.ts in a test.
-  const main = await realpath(process.argv[1] ?? join(import.meta.dirname, 'main.ts'));
+  const main = join(await realpath(import.meta.dirname), 'main.ts');
   const command = [execPath, ...process.execArgv, main, ...process.argv.slice(2)];
   const { argv, seen } = await confine(user, command, [
     config.stateDir,
@@ -66,7 +64,7 @@ export async function dropRoot(config: Config): Promise<void> {
   const env = {
     ...environment,
     SERVICE_STATE_DIR: seen(config.stateDir),
-    ...Object.fromEntries(dataDirs(config).map(({ variable, dir }) => [variable, seen(dir)])),
+    ...Object.fromEntries(apart.map(({ variable, dir }) => [variable, seen(dir)])),
     SERVICE_KERNEL_PATH: seen(kernel),
     SERVICE_BASE_ROOTFS: seen(rootfs),
     SERVICE_INITRAMFS_PATH: seen(initramfs),
@@ -125,27 +123,9 @@ export async function findUser(name: string): Promise<User> {
   );
 }
 
-interface DataDir {
-  readonly variable: string;
-  readonly dir: string;
-  /** Whether a directory with these names in it has been the daemon's before. */
-  readonly isOurs: (names: readonly string[]) => boolean;
-}
-
 /** Directories that may lie outside of the state directory. */
-function dataDirs({ imagesDir, snapshotsDir }: Config): DataDir[] {
-  return [
-    {
-      variable: 'SERVICE_IMAGES_DIR',
-      dir: imagesDir,
-      isOurs: (names) => names.every((name) => IMAGE_FILES.test(name)),
-    },
-    {
-      variable: 'SERVICE_SNAPSHOTS_DIR',
-      dir: snapshotsDir,
-      isOurs: (names) => names.includes(SNAPSHOTS_MARK),
-    },
-  ];
+function dataDirs({ imagesDir }: Config): { variable: string; dir: string }[] {
+  return [{ variable: 'SERVICE_IMAGES_DIR', dir: imagesDir }];
 }
 
 /** Gives a directory to the user, made if missing. One that root uses for other things as well is left alone. */
@@ -153,7 +133,7 @@ async function handOver(
   variable: string,
   dir: string,
   { name, uid, gid }: User,
-  isOurs: DataDir['isOurs'],
+  isOurs: (names: readonly string[]) => boolean,
 ): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid: owner } = await lstat(dir);

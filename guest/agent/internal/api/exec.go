@@ -41,11 +41,11 @@ type exitEvent struct {
 	TimedOut bool   `json:"timed_out"`
 }
 
-// exec runs one command. It ends with the command itself, not with the children that hold its pipes; when the host goes away,
-// or the time is over, the command's process group is killed.
+// exec runs one command. It ends with the command itself, not with the children that hold its pipes. When the time is over, or
+// the host goes away from a command that is not detached, the command's process group is killed.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	requests := frame.NewReader(r.Body)
-	spec, err := readSpec(requests)
+	spec, err := readSpec[execSpec](requests)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	if refused != nil {
 		return events.refuse(spec.Command, *refused)
 	}
-	pipes, err := process.NewPipes()
+	pipes, err := process.NewPipes(spec.MergeOutput)
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,14 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	}
 	// A failed write means that the host is gone, which the context tells as well.
 	events.started(running.PID())
-	go feedStdin(requests, pipes.Stdin)
+	go feedStdin(requests, pipes.Stdin, spec.Detach)
 	delivered := events.pump(pipes)
-	timedOut := await(r.Context(), running, spec.timeout())
+	ctx := r.Context()
+	if spec.Detach {
+		// It keeps this call, whose output nobody takes any more, until it ends.
+		ctx = context.WithoutCancel(ctx)
+	}
+	timedOut := await(ctx, running, spec.timeout())
 	pipes.CommandEnded()
 	delivered.Wait()
 	return events.exit(exitOf(running.Exit(), timedOut))
@@ -109,16 +114,24 @@ func exitOf(exit process.Exit, timedOut bool) exitEvent {
 	return exitEvent{ExitCode: exit.Code, Signal: exit.Signal, TimedOut: timedOut}
 }
 
-// feedStdin passes input on until its end, or the command's. Input for a command that has closed its end is read and dropped:
-// left in the stream it would take up the connection's window.
-func feedStdin(requests *frame.Reader, stdin *os.File) {
-	defer stdin.Close()
-	var sink io.Writer = stdin
+// feedStdin passes input on until its end, or the command's. One that is detached sees no end of it when the host goes away.
+func feedStdin(requests *frame.Reader, stdin *os.File, detached bool) {
+	if err := copyInput(requests, stdin); err == nil || !detached {
+		stdin.Close()
+	}
+}
+
+// copyInput passes input on until its end. An error means that the host went away. Input for a command that has closed its end
+// is read and dropped: left in the stream it would take up the connection's window.
+func copyInput(requests *frame.Reader, stdin io.Writer) error {
+	sink := stdin
 	for {
 		kind, payload, err := requests.Next()
 		switch {
-		case err != nil || kind == requestStdinEOF:
-			return
+		case err == io.EOF || err == nil && kind == requestStdinEOF:
+			return nil
+		case err != nil:
+			return err
 		case kind != requestStdin:
 			continue
 		}
@@ -169,6 +182,8 @@ func (e events) pump(pipes *process.Pipes) *sync.WaitGroup {
 		}()
 	}
 	start(pipes.Stdout, responseStdout)
-	start(pipes.Stderr, responseStderr)
+	if pipes.Stderr != nil {
+		start(pipes.Stderr, responseStderr)
+	}
 	return &pumps
 }

@@ -26,24 +26,27 @@ type execSpec struct {
 	User    string            `json:"user"`
 	// TimeoutMS of 0 means none.
 	TimeoutMS int64 `json:"timeout_ms"`
+	// MergeOutput sends both outputs as STDOUT, in the order in which the command wrote them.
+	MergeOutput bool `json:"merge_output"`
+	// Detach lets the command live on when the host goes away.
+	Detach bool `json:"detach"`
 }
 
-// readSpec takes the first frame of a request.
-func readSpec(requests *frame.Reader) (execSpec, error) {
+// readSpec takes the first frame of a request, and checks what it holds.
+func readSpec[Spec interface{ check() error }](requests *frame.Reader) (spec Spec, err error) {
 	kind, _, err := requests.Next()
 	if err == io.EOF || err == nil && kind != requestSpec {
-		return execSpec{}, malformed("the first frame must be SPEC")
+		return spec, malformed("the first frame must be SPEC")
 	}
 	if err != nil {
-		return execSpec{}, requestError{err}
+		return spec, requestError{err}
 	}
 	text, err := requests.Whole(maxBody)
 	if err != nil {
-		return execSpec{}, requestError{err}
+		return spec, requestError{err}
 	}
-	spec, err := parseJSON[execSpec](text)
-	if err != nil {
-		return execSpec{}, err
+	if spec, err = parseJSON[Spec](text); err != nil {
+		return spec, err
 	}
 	return spec, spec.check()
 }

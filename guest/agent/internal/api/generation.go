@@ -7,8 +7,9 @@ package api
 //   - a new route, frame type or meaning raises the number, and the host uses it only with an agent that tells so;
 //   - nothing is removed or changes its meaning.
 //
-// 1: everything but what is named below. 2: POST /quiesce.
-const Generation = 2
+// 1: everything but what is named below. 2: POST /quiesce. 3: merge_output and detach of exec; the routes terminal, resize,
+// signal, tunnel, tunnel/accept and CONNECT.
+const Generation = 3
 
 // Version is the release of the agent, for people to read.
 const Version = "0.1.0"

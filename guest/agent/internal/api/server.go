@@ -16,11 +16,11 @@ const (
 	maxStreams = 4096
 
 	// streamWindow is how many bytes of one request may wait for their reader.
-	streamWindow = 1 << 20
+	streamWindow = 256 << 10
 
-	// connectionWindow is the same for all requests together. 128 uploads that nobody reads, such as the input of stopped
+	// connectionWindow is the same for all requests together. 512 uploads that nobody reads, such as the input of stopped
 	// commands, leave room for the others.
-	connectionWindow = 128 * streamWindow
+	connectionWindow = 512 * streamWindow
 
 	maxFrame = 1 << 20
 )
@@ -29,6 +29,8 @@ const (
 type Server struct {
 	reaper      *process.Reaper
 	environment environment
+	terminals   terminals
+	tunnels     tunnels
 }
 
 // NewServer makes a server that starts commands by the reaper.
@@ -37,9 +39,16 @@ func NewServer(reaper *process.Reaper) *Server { return &Server{reaper: reaper} 
 // routes is every message the agent understands, by method and path.
 func (s *Server) routes() map[string]handler {
 	return map[string]handler{
-		"GET /health":          health,
-		"POST /configure":      action(s.configure),
-		"POST /exec":           s.exec,
+		"GET /health":         health,
+		"POST /configure":     action(s.configure),
+		"POST /exec":          s.exec,
+		"POST /terminal":      s.terminal,
+		"POST /resize":        action(s.resize),
+		"POST /signal":        action(s.signal),
+		"POST /tunnel":        s.tunnel,
+		"POST /tunnel/accept": s.acceptTunnelled,
+		// CONNECT has no path.
+		"CONNECT ":             connect,
 		"POST /files/read":     readFile,
 		"POST /files/write":    writeFile,
 		"POST /files/chmod":    action(chmod),

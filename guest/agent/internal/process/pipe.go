@@ -12,16 +12,22 @@ const pipeSize = 256 << 10
 
 // Pipes are the three standard streams of a command: ours to use with Go's poller, theirs to hand over.
 type Pipes struct {
-	Stdin          *os.File
-	Stdout, Stderr *Output
-	theirs         Stdio
+	Stdin  *os.File
+	Stdout *Output
+	// Stderr is nil where Stdout carries both, in the order in which the command wrote them.
+	Stderr *Output
+	theirs Stdio
 }
 
-// NewPipes makes the pipes. Only our ends are non-blocking; programs do not expect that of theirs.
-func NewPipes() (*Pipes, error) {
+// NewPipes makes the pipes, or, merged, two of them. Only our ends are non-blocking; programs do not expect that of theirs.
+func NewPipes(merged bool) (*Pipes, error) {
 	ours := [3]*os.File{}
 	theirs := Stdio{-1, -1, -1}
-	for i := range ours {
+	count := len(ours)
+	if merged {
+		count--
+	}
+	for i := range count {
 		var ends [2]int
 		if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 			closeEnds(ours, theirs)
@@ -36,16 +42,26 @@ func NewPipes() (*Pipes, error) {
 		unix.FcntlInt(uintptr(mine), unix.F_SETPIPE_SZ, pipeSize)
 		ours[i], theirs[i] = os.NewFile(uintptr(mine), "pipe"), given
 	}
-	return &Pipes{
-		Stdin: ours[0], Stdout: &Output{file: ours[1]}, Stderr: &Output{file: ours[2]}, theirs: theirs,
-	}, nil
+	pipes := &Pipes{Stdin: ours[0], Stdout: &Output{file: ours[1]}, theirs: theirs}
+	if !merged {
+		pipes.Stderr = &Output{file: ours[2]}
+	}
+	return pipes, nil
 }
 
 // Start starts the command on the pipes. Afterwards only the command holds its ends; on failure all ends are closed.
 func (p *Pipes) Start(reaper *Reaper, command Command) (*Process, error) {
-	process, err := reaper.Start(command, p.theirs)
+	given := p.theirs
+	if p.Stderr == nil {
+		given[2] = given[1]
+	}
+	process, err := reaper.Start(command, given)
 	if err != nil {
-		closeEnds([3]*os.File{p.Stdin, p.Stdout.file, p.Stderr.file}, p.theirs)
+		ours := [3]*os.File{p.Stdin, p.Stdout.file}
+		if p.Stderr != nil {
+			ours[2] = p.Stderr.file
+		}
+		closeEnds(ours, p.theirs)
 		return nil, err
 	}
 	closeEnds([3]*os.File{}, p.theirs)
@@ -69,5 +85,7 @@ func closeEnds(ours [3]*os.File, theirs Stdio) {
 func (p *Pipes) CommandEnded() {
 	p.Stdin.Close()
 	p.Stdout.CommandEnded()
-	p.Stderr.CommandEnded()
+	if p.Stderr != nil {
+		p.Stderr.CommandEnded()
+	}
 }

@@ -29,7 +29,7 @@ func shell(script string) Command {
 // run runs a script to its end and returns what it printed.
 func run(t *testing.T, script, stdin string) (Exit, string, string) {
 	t.Helper()
-	pipes, err := NewPipes()
+	pipes, err := NewPipes(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,28 @@ func TestStreams(t *testing.T) {
 	exit, stdout, stderr := run(t, "cat; echo to stderr >&2; exit 3", "input")
 	if exit != (Exit{Code: 3}) || stdout != "input" || stderr != "to stderr\n" {
 		t.Errorf("%+v %q %q", exit, stdout, stderr)
+	}
+}
+
+func TestMergedOutputKeepsItsOrder(t *testing.T) {
+	pipes, err := NewPipes(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
+	process, err := pipes.Start(reaper(), shell(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-process.Done()
+	pipes.CommandEnded()
+	var got, want bytes.Buffer
+	pipes.Stdout.Pump(0, collect(&got))
+	for i := range 200 {
+		fmt.Fprintf(&want, "out %d\nerr %d\n", i, i)
+	}
+	if got.String() != want.String() {
+		t.Errorf("%q", got.String())
 	}
 }
 
@@ -103,7 +125,7 @@ func TestChildHoldingThePipeDoesNotHoldUpTheEnd(t *testing.T) {
 
 func TestEverythingWrittenBeforeTheEndArrives(t *testing.T) {
 	// A slow receiver: at the command's end the pipe is full, and a child keeps it open.
-	pipes, _ := NewPipes()
+	pipes, _ := NewPipes(false)
 	process, err := pipes.Start(reaper(), shell("sleep 1 & head -c 65536 /dev/zero"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +141,7 @@ func TestEverythingWrittenBeforeTheEndArrives(t *testing.T) {
 }
 
 func TestReceiverFails(t *testing.T) {
-	pipes, _ := NewPipes()
+	pipes, _ := NewPipes(false)
 	process, err := pipes.Start(reaper(), shell("head -c 1000000 /dev/zero"))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +156,7 @@ func TestReceiverFails(t *testing.T) {
 }
 
 func TestSignalGroup(t *testing.T) {
-	pipes, _ := NewPipes()
+	pipes, _ := NewPipes(false)
 	process, err := pipes.Start(reaper(), shell("sleep 60 & sleep 60"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +183,7 @@ func TestSignalGroup(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	before := openFiles(t)
 	for path, want := range map[string]error{"/no/such": syscall.ENOENT, "/etc/passwd": syscall.EACCES, "/etc": syscall.EACCES} {
-		pipes, _ := NewPipes()
+		pipes, _ := NewPipes(false)
 		if _, err := pipes.Start(reaper(), Command{Path: path, Args: []string{path}, Dir: "/"}); err != want {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -65,6 +65,13 @@ func (r *Reaper) launch(fork func() (int, error)) (*Process, error) {
 	return p, nil
 }
 
+// Find is the running command of a process id, nil when that is not one of ours.
+func (r *Reaper) Find(pid int) *Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running[pid]
+}
+
 // signal sends to the process group, unless its leader was reaped: the number may then belong to someone else.
 func (r *Reaper) signal(p *Process, signal syscall.Signal) error {
 	r.mu.Lock()

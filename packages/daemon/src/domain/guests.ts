@@ -4,6 +4,7 @@ import type { Errno } from '@atoll/contract/errors';
 import { AtollError } from '../lib/errors.ts';
 import { AgentLost, GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
+import type { Activity } from './activity.ts';
 import type { Registry } from './registry.ts';
 
 // A machine's end is noticed when its process has been reaped, a moment after its socket closed.
@@ -12,9 +13,16 @@ const EXIT_NOTICE_MS = 200;
 /** The way to what runs inside a sandbox: every call to a guest's agent goes through here. */
 export class Guests {
   readonly #registry: Registry;
+  readonly #activity: Activity;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, activity: Activity) {
     this.#registry = registry;
+    this.#activity = activity;
+  }
+
+  /** The id of a live sandbox. Throws as `reach` does. */
+  idOf(idOrName: string): string {
+    return this.#registry.live(idOrName, 'be reached').sandbox.id;
   }
 
   /**
@@ -23,6 +31,7 @@ export class Guests {
    */
   async reach<T>(idOrName: string, action: (agent: AgentSession) => Promise<T>): Promise<T> {
     const { sandbox, running } = this.#registry.live(idOrName, 'be reached');
+    using _busy = this.#activity.begin(sandbox.id);
     try {
       return await action(running.agent);
     } catch (error) {

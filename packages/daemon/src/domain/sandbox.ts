@@ -18,10 +18,6 @@ export interface Sandbox {
   readonly imageId: string | undefined;
   /** Undefined: as much as the host gives. */
   readonly rateLimit: RateLimit | undefined;
-  /** The snapshot it came from. */
-  readonly parentSnapshotId: string | undefined;
-  /** A fork is not kept when it is stopped: its state is in its snapshot. */
-  readonly isFork: boolean;
 }
 
 /** A sandbox that is or was, as the history has it. */
@@ -32,8 +28,6 @@ export interface Running {
   readonly machine: Machine;
   readonly agent: AgentSession;
   readonly lease: NetworkLease;
-  /** Whether its memory is a snapshot's, with its own changes kept to itself. */
-  readonly sharesMemory: boolean;
   /** Ends the machine and gives back all that was taken for it, newest first. */
   readonly resources: AsyncDisposableStack;
 }

@@ -1,30 +1,57 @@
+import { pino } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { fakeService } from '../testing/fake-service.ts';
+import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeHistory } from '../testing/fake-history.ts';
+import { FakeImages } from '../testing/fake-images.ts';
+import { FakeMetrics } from '../testing/fake-metrics.ts';
+import { FakeNetwork } from '../testing/fake-network.ts';
+import { FakeStorage } from '../testing/fake-storage.ts';
+import { FakeVmm } from '../testing/fake-vmm.ts';
+import { Activity } from './activity.ts';
 import { Guests } from './guests.ts';
+import { Holders } from './holders.ts';
+import { Images } from './images.ts';
+import { Registry } from './registry.ts';
+import { Sandboxes } from './sandboxes.ts';
+import { Streams } from './streams.ts';
 
 const SIZES = { vcpuCount: 2, maxVcpuCount: 4, memSizeMib: 128, maxMemSizeMib: 256 };
 const PHASES = ['network_lease', 'egress_apply', 'rootfs_clone', 'setup', 'total'];
 const { signal } = new AbortController();
 
 async function setUp() {
-  const it = await fakeService({ sizes: SIZES });
-  const { fakes, registry, services } = it;
+  const ports = {
+    vmm: new FakeVmm(),
+    agent: new FakeAgent(),
+    storage: await FakeStorage.open(),
+    network: new FakeNetwork(4),
+    history: new FakeHistory(),
+    metrics: new FakeMetrics(),
+  };
+  const registry = new Registry();
+  const streams = new Streams(ports.metrics, new Activity());
+  const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
+  const log = pino({ level: 'silent' });
+  const imageStore = new FakeImages();
+  const images = await Images.open(imageStore, new Holders(registry), log);
+  const sandboxes = new Sandboxes(ports, registry, streams, { images }, options, log);
+  const stack = new AsyncDisposableStack();
+  stack.use(ports.storage);
+  stack.defer(() => sandboxes.shutdown());
   const leftovers = async () => [
-    ...fakes.vmm.machines.keys(),
-    ...(await fakes.storage.listMachines()),
-    ...fakes.network.policies.keys(),
+    ...ports.vmm.machines.keys(),
+    ...(await ports.storage.listMachines()),
+    ...ports.network.policies.keys(),
   ];
-  const { sandboxes, images } = services;
-  const { imageStore } = it;
   return {
-    ...fakes,
+    ...ports,
     registry,
     sandboxes,
     images,
     imageStore,
     leftovers,
-    [Symbol.asyncDispose]: () => it[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
@@ -112,7 +139,7 @@ test('a destroyed sandbox leaves nothing', async () => {
 
 test('a machine that ends by itself is cleared up, and the next call learns why', async () => {
   await using it = await setUp();
-  const guests = new Guests(it.registry);
+  const guests = new Guests(it.registry, new Activity());
   const { id } = await it.sandboxes.create({}, signal);
   const [machine] = it.vmm.machines.values();
   machine?.crash('its guest shut down');

@@ -8,6 +8,7 @@ import {
   serializerCompiler,
 } from 'fastify-type-provider-zod';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { PTY_PROTOCOL } from '@atoll/contract/pty';
 import type { RequestScope } from '../lib/request-context.ts';
 import { requireToken } from './auth.ts';
 import { malformedRequest, requireHost } from './malformed.ts';
@@ -15,15 +16,17 @@ import { parseBodies } from './bodies.ts';
 import { answerErrors, sendError } from './errors.ts';
 import { answerUnknownRoutes } from './not-found.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
+import { execStreamRoutes } from './routes/exec-streams.ts';
 import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
 import { imageRoutes } from './routes/images.ts';
 import { operationalRoutes } from './routes/operational.ts';
+import { ptyRoutes } from './routes/pty.ts';
 import { rawFileRoutes } from './routes/raw-files.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
-import { snapshotRoutes } from './routes/snapshots.ts';
 import type { Services } from './services.ts';
+import { Upgrades } from './upgrades.ts';
 import { validateRequests } from './validation.ts';
 
 export interface AppOptions {
@@ -56,7 +59,11 @@ export async function buildApp(services: Services, options: AppOptions) {
     },
     forceCloseConnections: true,
     // Node itself would refuse such a request in its own shape; requireHost does in that of every other error.
-    http: { requireHostHeader: false },
+    http: {
+      requireHostHeader: false,
+      // Any other protocol is not for the daemon: the request is answered as one that asks for none.
+      shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
+    },
   }).withTypeProvider<ZodTypeProvider>();
 
   app.setSerializerCompiler(serializerCompiler);
@@ -105,8 +112,10 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(sandboxRoutes(services));
   await app.register(historyRoutes(services));
   await app.register(imageRoutes(services));
-  await app.register(snapshotRoutes(services));
   await app.register(execRoutes(services));
+  const upgrades = new Upgrades(app, [PTY_PROTOCOL]);
+  await app.register(execStreamRoutes(services, upgrades));
+  await app.register(ptyRoutes(services, upgrades));
   await app.register(fileRoutes(services));
   await app.register(rawFileRoutes(services));
   return app;

@@ -14,3 +14,18 @@ test.each([
   expect(ring.contents().toString()).toBe(contents);
   expect(ring.dropped).toBe(dropped);
 });
+
+test('grows with its stream, keeps what it promises, and is read from anywhere', () => {
+  const ring = new Ring(10_000);
+  const stream = Buffer.from(Array.from({ length: 25_000 }, (_, at) => at % 251));
+  for (let at = 0; at < stream.length; at += 777) {
+    ring.push(stream.subarray(at, at + 777));
+    const seen = stream.subarray(0, at + 777);
+    expect(ring.written).toBe(seen.length);
+    expect(ring.dropped).toBe(Math.max(0, seen.length - 10_000));
+    expect(ring.contents().equals(seen.subarray(-10_000))).toBe(true);
+    const from = ring.dropped + 100;
+    expect(ring.read(from, 50).equals(seen.subarray(from, from + 50))).toBe(true);
+  }
+  expect(ring.read(ring.written, 50)).toHaveLength(0);
+});

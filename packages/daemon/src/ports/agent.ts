@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Deadline } from '../lib/deadline.ts';
 
 /** Who a guest is on its network. The gateway is its default route and its name server. */
@@ -47,6 +47,32 @@ export interface CommandExit {
   readonly timedOut: boolean;
 }
 
+/** A command that runs on beside the call that started it. */
+export interface RunningCommand {
+  /** What it writes, both outputs in the order in which it did. Whoever does not read stops the command's writes. */
+  readonly output: Readable;
+  /** What it reads; ending it is the end of file. */
+  readonly input: Writable;
+  /** Settles after the last output; rejects with AgentLost when the guest cannot tell. May be left alone. */
+  readonly exited: Promise<CommandExit>;
+  /** Signals its process group. Name of the signal without SIG. A GuestError of ESRCH: it has ended. */
+  signal(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Size in characters. */
+export interface TerminalSize {
+  readonly cols: number;
+  readonly rows: number;
+}
+
+/** A login shell on a terminal. */
+export interface RunningTerminal extends RunningCommand {
+  resize(size: TerminalSize, signal: AbortSignal): Promise<void>;
+}
+
+/** Takes a connection that a program in the guest has made. Each direction ends by itself; destroying it resets it. */
+export type AcceptConnection = () => Promise<Duplex>;
+
 /** Gets a command's output as it comes. */
 export type OutputSink = (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 
@@ -77,6 +103,22 @@ export interface AgentSession {
   configure(identity: Identity, signal: AbortSignal): Promise<void>;
   /** Runs a command to its end. Aborting kills it with all its process group. */
   exec(command: Command, onOutput: OutputSink, signal: AbortSignal): Promise<CommandExit>;
+  /** Starts a command that outlives the connection to the agent; aborting lets go of it, and does not end it. */
+  start(command: Command, signal: AbortSignal): Promise<RunningCommand>;
+  /** Starts the login shell of the guest's root. Aborting hangs up: everything on the terminal ends. */
+  terminal(size: TerminalSize, signal: AbortSignal): Promise<RunningTerminal>;
+  /** Connects to a port of the guest, whichever of its addresses it listens on. A GuestError of ECONNREFUSED: nobody does. */
+  connect(port: number, signal: AbortSignal): Promise<Duplex>;
+  /**
+   * Listens on a port of the guest's loopback until the signal aborts; answers once it does. A GuestError of EADDRINUSE: a
+   * program of the guest has the port. `onEnd` is called when the guest stops listening by itself.
+   */
+  listen(
+    port: number,
+    onConnection: (accept: AcceptConnection) => void,
+    onEnd: (reason: Error) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   readFile(path: string, signal: AbortSignal): Promise<FileStream>;
   /** Creates or replaces the content; the parent directory must exist. */
   writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void>;

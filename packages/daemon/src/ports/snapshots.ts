@@ -1,5 +1,4 @@
 import type { EgressPolicy, NetworkLease } from './network.ts';
-import type { RateLimit } from './rate-limit.ts';
 import type { MachineFiles } from './storage.ts';
 import type { VmmProfile } from './vmm.ts';
 
@@ -17,9 +16,6 @@ export interface SnapshotRecord {
   readonly vcpuCount: number;
   readonly memSizeMib: number;
   readonly egress: EgressPolicy | undefined;
-  /** Undefined: its disk stands on the default root file system. */
-  readonly imageId: string | undefined;
-  readonly rateLimit: RateLimit | undefined;
   /** Who its guest is on the network. */
   readonly lease: NetworkLease;
   readonly vmm: VmmProfile;

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deadline } from '../lib/deadline.ts';
+import { FakeProcess } from './fake-process.ts';
 import { AgentLost, GuestError } from '../ports/agent.ts';
 import type {
   AgentHealth,
@@ -59,6 +60,7 @@ export class FakeSession implements AgentSession {
   ]);
   readonly #lost = new AbortController();
   #asleep = false;
+  readonly #ports = new Set<number>();
 
   /** Goes silent, as the agent of a machine that ended. */
   lose(): void {
@@ -114,6 +116,28 @@ export class FakeSession implements AgentSession {
         onOutput('stderr', Buffer.from(`${command.command}: command not found\n`));
         return exit(127);
     }
+  }
+
+  start(command: Command, signal: AbortSignal): Promise<FakeProcess> {
+    return this.#do(() => FakeProcess.of(command, AbortSignal.any([signal, this.#lost.signal])));
+  }
+
+  terminal(_size: object, signal: AbortSignal): Promise<FakeProcess> {
+    return this.#do(() => FakeProcess.shell(AbortSignal.any([signal, this.#lost.signal])));
+  }
+
+  connect(port: number): Promise<never> {
+    return this.#do(() => {
+      throw new GuestError('ECONNREFUSED', `connect ${port}: connection refused`);
+    });
+  }
+
+  listen(port: number, _onConnection: unknown, _onEnd: unknown, signal: AbortSignal): Promise<void> {
+    return this.#do(() => {
+      if (this.#ports.has(port)) throw new GuestError('EADDRINUSE', `listen ${port}: address already in use`);
+      this.#ports.add(port);
+      signal.addEventListener('abort', () => this.#ports.delete(port), { once: true });
+    });
   }
 
   async #sleep(ms: number, timeoutMs: number | undefined, signal: AbortSignal): Promise<CommandExit> {

@@ -1,10 +1,11 @@
-import type { Metrics } from '../ports/metrics.ts';
+import type { Metrics, StreamKind } from '../ports/metrics.ts';
 
 /** Counts what a test asks about. */
 export class FakeMetrics implements Metrics {
   created = 0;
   active = 0;
   readonly phases: string[] = [];
+  readonly streams = new Map<StreamKind, number>();
 
   sandboxCreated(): void {
     this.created += 1;
@@ -20,6 +21,12 @@ export class FakeMetrics implements Metrics {
   }
   createPhase(phase: string): void {
     this.phases.push(phase);
+  }
+  streamsChanged(kind: StreamKind, by: 1 | -1): void {
+    this.streams.set(kind, (this.streams.get(kind) ?? 0) + by);
+  }
+  streamBytes(): void {
+    // Not asked about.
   }
   render(): Promise<string> {
     return Promise.resolve('');

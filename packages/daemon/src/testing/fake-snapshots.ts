@@ -16,8 +16,6 @@ export class FakeSnapshots implements SnapshotStore {
   readonly #machinesDir: string;
   /** What the next `findFault` answers. */
   fault: SnapshotFault | undefined;
-  /** Ids of those whose state holds the memory. */
-  readonly #inState = new Set<string>();
 
   private constructor(snapshotsDir: string, machinesDir: string) {
     this.snapshotsDir = snapshotsDir;
@@ -75,16 +73,16 @@ export class FakeSnapshots implements SnapshotStore {
       discard: putBack,
       commit: async (record, memoryInState) => {
         await access(join(dir, 'state'));
-        if (memoryInState) this.#inState.add(id);
-        else await rename(machine.memory, memory);
+        if (!memoryInState) await rename(machine.memory, memory);
         await rename(machine.rootDisk, disk);
         return this.#write(record);
       },
     };
   }
 
-  retire({ record }: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
-    return this.#write({ ...record, retiredAtUnix });
+  async retire({ record }: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
+    const memory = this.#stored(record).memory;
+    return { ...(await this.#write({ ...record, retiredAtUnix })), memory };
   }
 
   async findFault({ record }: StoredSnapshot): Promise<SnapshotFault | undefined> {
@@ -136,8 +134,7 @@ export class FakeSnapshots implements SnapshotStore {
 
   #stored(record: SnapshotRecord): StoredSnapshot {
     const dir = this.#dir(record.id);
-    const memory = this.#inState.has(record.id) ? undefined : join(dir, 'memory');
-    return { record, state: join(dir, 'state'), memory };
+    return { record, state: join(dir, 'state'), memory: join(dir, 'memory') };
   }
 
   #dir(id: string): string {

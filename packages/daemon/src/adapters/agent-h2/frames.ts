@@ -1,6 +1,10 @@
 /** The kinds of frame on an exec stream: guest/agent/README.md, "exec". */
-export const REQUEST_FRAME = { spec: 0, stdin: 1 } as const;
+export const REQUEST_FRAME = { spec: 0, stdin: 1, stdinEnd: 2 } as const;
 export const RESPONSE_FRAME = { started: 0, stdout: 1, stderr: 2, exit: 3 } as const;
+
+/** The kinds of frame of a tunnel and of its connections: guest/agent/README.md, "tunnel". */
+export const TUNNEL_FRAME = { connected: 1 } as const;
+export const CONNECTION_FRAME = { data: 1, end: 2 } as const;
 
 const HEADER_BYTES = 5;
 

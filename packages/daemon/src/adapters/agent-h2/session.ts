@@ -1,4 +1,5 @@
 import { pipeline, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -7,6 +8,7 @@ import { Deadline } from '../../lib/deadline.ts';
 import { connectUnix } from '../../lib/socket-path.ts';
 import { AgentLost, GuestError } from '../../ports/agent.ts';
 import type {
+  AcceptConnection,
   AgentHealth,
   AgentSession,
   Command,
@@ -15,10 +17,16 @@ import type {
   FileStream,
   Identity,
   OutputSink,
+  RunningCommand,
+  RunningTerminal,
+  TerminalSize,
 } from '../../ports/agent.ts';
 import { Connection } from './connection.ts';
 import type { AgentResponse } from './connection.ts';
 import { FrameReader, requestFrames, RESPONSE_FRAME } from './frames.ts';
+import type { Calls } from './calls.ts';
+import { RunningProcess } from './processes.ts';
+import { listenInGuest } from './tunnels.ts';
 import { Exit, Health, Link, Listing, Refusal } from './wire.ts';
 
 // A reconnection is a hello and its answer, a few milliseconds; a guest that needs longer is not there.
@@ -34,6 +42,11 @@ export class H2AgentSession implements AgentSession {
   #reconnecting: Promise<Connection> | undefined;
   #closed = false;
   #asleep = false;
+  readonly #calls: Calls = {
+    send: (headers, send, signal) => this.#send(headers, send, signal),
+    post: (path, body, signal) => this.#call(path, body, signal),
+    lost: (cause) => this.#connection.lost(cause),
+  };
 
   private constructor(socketPath: string, connection: Connection) {
     this.#socketPath = socketPath;
@@ -87,6 +100,30 @@ export class H2AgentSession implements AgentSession {
     await this.#drain(stream, (chunk) => reader.push(chunk), signal);
     if (exit === undefined) throw new AgentLost('the command ended without an exit code');
     return { exitCode: exit.exit_code, timedOut: exit.timed_out };
+  }
+
+  start(command: Command, signal: AbortSignal): Promise<RunningCommand> {
+    const { command: program, args, env, cwd, user } = command;
+    const spec = { command: program, args, env, cwd, user, merge_output: true, detach: true };
+    return RunningProcess.start(this.#calls, '/exec', spec, signal);
+  }
+
+  terminal(size: TerminalSize, signal: AbortSignal): Promise<RunningTerminal> {
+    return RunningProcess.start(this.#calls, '/terminal', size, signal);
+  }
+
+  async connect(port: number, signal: AbortSignal): Promise<Duplex> {
+    const headers = { ':method': 'CONNECT', ':authority': `127.0.0.1:${port}` };
+    return (await this.#send(headers, () => undefined, signal)).stream;
+  }
+
+  listen(
+    port: number,
+    onConnection: (accept: AcceptConnection) => void,
+    onEnd: (reason: Error) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return listenInGuest(this.#calls, port, onConnection, onEnd, signal);
   }
 
   async readFile(path: string, signal: AbortSignal): Promise<FileStream> {

@@ -10,6 +10,10 @@ export const Health = z.object({
 
 export const Refusal = z.object({ errno: z.string().max(32), message: z.string().max(16_384) });
 
+export const Started = z.object({ pid: z.int().positive() });
+
+export const Connected = z.object({ id: z.int().positive() });
+
 export const Exit = z.object({ exit_code: z.int(), timed_out: z.boolean() });
 
 export const Link = z.object({ target: z.string() });

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { CREATE_PHASES } from '../../ports/metrics.ts';
-import type { CreatePhase, Metrics } from '../../ports/metrics.ts';
+import { CREATE_PHASES, STREAM_KINDS, STREAM_WAYS } from '../../ports/metrics.ts';
+import type { CreatePhase, Metrics, StreamKind, StreamWay } from '../../ports/metrics.ts';
 
 // Upper bounds in ms: an exec takes 1 to 10, a resume 50, a boot 100 (kvm) to 1,000 (tcg), a crowded host much longer.
 const MS_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
@@ -30,10 +30,26 @@ export class PromMetrics implements Metrics {
     buckets: MS_BUCKETS,
     registers: [this.#registry],
   });
+  readonly #streams = new Gauge({
+    name: 'streams_open',
+    help: 'Background commands, log readers, terminals, previews and tunnels that are open now.',
+    labelNames: ['kind'],
+    registers: [this.#registry],
+  });
+  readonly #streamBytes = new Counter({
+    name: 'stream_bytes_total',
+    help: 'Bytes of streams, into guests and out of them.',
+    labelNames: ['kind', 'way'],
+    registers: [this.#registry],
+  });
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry });
     for (const phase of CREATE_PHASES) this.#phases.zero({ phase });
+    for (const kind of STREAM_KINDS) {
+      this.#streams.set({ kind }, 0);
+      for (const way of STREAM_WAYS) this.#streamBytes.inc({ kind, way }, 0);
+    }
   }
 
   sandboxCreated(): void {
@@ -54,6 +70,14 @@ export class PromMetrics implements Metrics {
 
   createPhase(phase: CreatePhase, ms: number): void {
     this.#phases.observe({ phase }, ms);
+  }
+
+  streamsChanged(kind: StreamKind, by: 1 | -1): void {
+    this.#streams.inc({ kind }, by);
+  }
+
+  streamBytes(kind: StreamKind, way: StreamWay, bytes: number): void {
+    this.#streamBytes.inc({ kind, way }, bytes);
   }
 
   render(): Promise<string> {

@@ -15,6 +15,20 @@ const bare: Command = { command: 'true', args: [], env: {} };
 
 const refusedWith = (errno: string) => expect.objectContaining({ errno }) as GuestError;
 
+/** Whether a port is free: it is listened on for a moment. */
+async function canListen(agent: AgentSession, port: number): Promise<boolean> {
+  const caller = new AbortController();
+  const nothing = () => undefined;
+  try {
+    await agent.listen(port, nothing, nothing, caller.signal);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    caller.abort(new Error('went away'));
+  }
+}
+
 /** What every agent keeps. The guest has /tmp and a shell's usual small programs. */
 export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): void {
   describe(name, () => {
@@ -69,6 +83,40 @@ export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): 
       const call = agent.exec({ ...bare, command: 'sleep', args: ['60'] }, () => undefined, caller.signal);
       setTimeout(() => caller.abort(new Error('went away')), 50);
       await expect(call).rejects.toThrow('went away');
+    });
+
+    test('a command runs on beside its call: input, output in order, signals, exit', async () => {
+      const cat = await agent.start({ ...bare, command: 'cat' }, signal);
+      const input = Buffer.alloc(300_000, 'abc');
+      cat.input.write(input);
+      cat.input.end();
+      expect((await buffer(cat.output)).equals(input)).toBe(true);
+      expect(await cat.exited).toMatchObject({ exitCode: 0 });
+      const sleeping = await agent.start({ ...bare, command: 'sleep', args: ['60'] }, signal);
+      await sleeping.signal('TERM', signal);
+      expect(await sleeping.exited).toMatchObject({ exitCode: 143 });
+      await expect(sleeping.signal('TERM', signal)).rejects.toThrow(refusedWith('ESRCH'));
+      const missing = await agent.start({ ...bare, command: 'no-such' }, signal);
+      expect((await buffer(missing.output)).toString()).toBe('no-such: command not found\n');
+      expect(await missing.exited).toMatchObject({ exitCode: 127 });
+    });
+
+    test('a terminal shows what is typed, has a size, and ends with its shell', async () => {
+      const terminal = await agent.terminal({ cols: 80, rows: 24 }, signal);
+      await terminal.resize({ cols: 132, rows: 50 }, signal);
+      terminal.input.write('exit 3\n');
+      expect((await buffer(terminal.output)).toString()).toContain('exit 3');
+      expect(await terminal.exited).toMatchObject({ exitCode: 3 });
+    });
+
+    test('a port is listened on once, until the caller leaves; one without a server refuses', async () => {
+      const caller = new AbortController();
+      const nothing = () => undefined;
+      await agent.listen(4711, nothing, nothing, caller.signal);
+      await expect(agent.listen(4711, nothing, nothing, signal)).rejects.toThrow(refusedWith('EADDRINUSE'));
+      caller.abort(new Error('went away'));
+      await expect.poll(() => canListen(agent, 4711)).toBe(true);
+      await expect(agent.connect(4712, signal)).rejects.toThrow(refusedWith('ECONNREFUSED'));
     });
 
     test('a file goes in and comes out', async () => {

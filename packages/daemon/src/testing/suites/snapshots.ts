@@ -163,8 +163,6 @@ function recordOf(id: string, sandboxId: string): SnapshotRecord {
     vcpuCount: 1,
     memSizeMib: MEM_MIB,
     egress: { mode: 'deny_all', allowCidrs: ['198.51.100.0/24'], denyCidrs: [] },
-    imageId: 'alpine',
-    rateLimit: { bandwidthBytesPerSec: 1000, opsPerSec: undefined },
     lease: {
       slot: 0,
       tap: 't-0',
