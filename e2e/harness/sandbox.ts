@@ -9,6 +9,7 @@ export interface CreateBody {
   readonly env?: Readonly<Record<string, string>> | null;
   readonly egress?: Egress | null;
   readonly image_id?: string | null;
+  readonly drives?: readonly { readonly id: string; readonly read_only?: boolean }[] | null;
   readonly rate_limit?: Readonly<Record<string, number>> | null;
 }
 

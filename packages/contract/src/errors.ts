@@ -16,7 +16,11 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox' | 'image' | 'exec-stream session' | 'tunnel';
+type Kind = 'sandbox' | 'image' | 'drive' | 'exec-stream session' | 'tunnel';
+
+function access(readOnly: boolean): string {
+  return readOnly ? 'read-only' : 'read-write';
+}
 
 /** Every failure of the daemon's own. The key is the `code` of an error body. */
 export const FAILURES = {
@@ -115,6 +119,25 @@ export const FAILURES = {
     409,
     false,
     (o) => `tunnel ${o.id} has had its caller: a tunnel is attached once`,
+  ),
+  DRIVE_CONFLICT: entry<{
+    id: string;
+    readOnly: boolean;
+    holders: readonly { readonly holder: string; readonly readOnly: boolean }[];
+  }>(409, false, (o) => {
+    const holders = o.holders.map(({ holder, readOnly }) => `${holder} (${access(readOnly)})`).join(', ');
+    return `drive ${o.id} cannot be attached ${access(o.readOnly)}: it is held by ${holders}, and a read-write attachment needs exclusive access`;
+  }),
+  DRIVE_NEEDS_RECOVERY: entry<{ id: string }>(
+    409,
+    false,
+    (o) =>
+      `drive ${o.id} cannot be attached read-only: its last writer was cut off; attach it read-write once, which replays its journal, and delete that sandbox`,
+  ),
+  DRIVE_IN_USE: entry<{ id: string; holders: readonly string[] }>(
+    409,
+    false,
+    (o) => `drive ${o.id} is held by ${o.holders.join(', ')}`,
   ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AttachedDrive, DriveRequest } from './drives.ts';
 import { EgressItem, EgressPolicy } from './egress.ts';
 import { Env, optional, UnixSeconds } from './fields.ts';
 import { RateLimit, RateLimitItem } from './rate-limit.ts';
@@ -25,6 +26,7 @@ export const CreateSandbox = z
     image_id: optional(z.string().min(1)).describe(
       'A registered image to boot from, not the default root file system.',
     ),
+    drives: optional(z.array(DriveRequest)).describe('Drives to attach; mounted at /mnt/drives/<id>.'),
     rate_limit: optional(RateLimit).describe('Limits of I/O; the default is none.'),
     egress: optional(EgressPolicy).describe('What it may reach; the default is everything beyond the host.'),
     env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),
@@ -46,7 +48,7 @@ export const SandboxItem = z
     mem_size_mib: z.int(),
     egress: EgressItem.nullable(),
     rate_limit: RateLimitItem.nullable(),
-    drives: z.array(z.never()),
+    drives: z.array(AttachedDrive),
     jailed: z.boolean(),
     parent_snapshot_id: z.string().nullable(),
   })

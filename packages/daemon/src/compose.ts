@@ -5,12 +5,14 @@ import { PromMetrics } from './adapters/metrics-prom/metrics.ts';
 import { claimBridge } from './adapters/network-linux/claim.ts';
 import { NameServer } from './adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from './adapters/network-linux/network.ts';
+import { LocalDrives } from './adapters/storage-local/drives.ts';
 import { LocalImages } from './adapters/storage-local/images.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
 import type { Config } from './config.ts';
 import { Activity } from './domain/activity.ts';
 import { ExecStreams } from './domain/exec-streams.ts';
+import { Drives } from './domain/drives.ts';
 import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
 import { Holders } from './domain/holders.ts';
@@ -74,15 +76,17 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const guests = new Guests(registry, activity);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
   const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics, history };
-  const images = await Images.open(new LocalImages(config.imagesDir), new Holders(registry), log);
-  const sandboxes = new Sandboxes(ports, registry, streams, { images }, config, log);
+  const holders = new Holders(registry);
+  const images = await Images.open(new LocalImages(config.imagesDir), holders, log);
+  const drives = await Drives.open(new LocalDrives(config.drivesDir), holders, log);
+  const sandboxes = new Sandboxes(ports, registry, streams, { images, drives }, config, log);
   stack.defer(() => sandboxes.shutdown());
   const execStreams = new ExecStreams(guests, streams, log);
   const ptys = new Ptys(guests, streams);
 
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
-    { sandboxes, guests, exec, execStreams, ptys, images, renderMetrics },
+    { sandboxes, guests, exec, execStreams, ptys, images, drives, renderMetrics },
     { ...config, log, scope, version: VERSION },
   );
   stack.defer(() => app.close());

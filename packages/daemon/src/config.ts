@@ -15,6 +15,7 @@ export interface Config {
   readonly stateDir: string;
   readonly historyDbPath: string;
   readonly imagesDir: string;
+  readonly drivesDir: string;
   readonly user: string;
   readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
@@ -157,6 +158,7 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
     stateDir,
     historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
+    drivesDir: reader.path('SERVICE_DRIVES_DIR', join(stateDir, 'drives')),
     imagesDir: reader.path('SERVICE_IMAGES_DIR', join(stateDir, 'images')),
     user: readUser(reader),
     network: readNetworkSettings(reader),

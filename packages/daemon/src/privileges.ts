@@ -17,7 +17,7 @@ const COMMAND_MS = 10_000;
 const START_FILES = /^(\.|daemon\.)/;
 // What a state directory has had since its first daemon.
 const STATE_MARK = 'machines';
-// All that is in a directory of images.
+// All that is in a directory of images or drives.
 const IMAGE_FILES = /\.ext4(\.part)?$/;
 
 // Which of root's capabilities are left to it and to what it starts.
@@ -124,8 +124,11 @@ export async function findUser(name: string): Promise<User> {
 }
 
 /** Directories that may lie outside of the state directory. */
-function dataDirs({ imagesDir }: Config): { variable: string; dir: string }[] {
-  return [{ variable: 'SERVICE_IMAGES_DIR', dir: imagesDir }];
+function dataDirs({ imagesDir, drivesDir }: Config): { variable: string; dir: string }[] {
+  return [
+    { variable: 'SERVICE_IMAGES_DIR', dir: imagesDir },
+    { variable: 'SERVICE_DRIVES_DIR', dir: drivesDir },
+  ];
 }
 
 /** Gives a directory to the user, made if missing. One that root uses for other things as well is left alone. */

@@ -8,8 +8,8 @@ package api
 //   - nothing is removed or changes its meaning.
 //
 // 1: everything but what is named below. 2: POST /quiesce. 3: merge_output and detach of exec; the routes terminal, resize,
-// signal, tunnel, tunnel/accept and CONNECT.
-const Generation = 3
+// signal, tunnel, tunnel/accept and CONNECT. 4: POST /drives/mount and /drives/freeze.
+const Generation = 4
 
 // Version is the release of the agent, for people to read.
 const Version = "0.1.0"

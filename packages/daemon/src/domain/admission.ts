@@ -42,6 +42,7 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
     ),
     egress: request.egress && policyOf(request.egress),
     imageId: request.image_id,
+    drives: (request.drives ?? []).map(({ id, read_only: readOnly = false }) => ({ id, readOnly })),
     rateLimit: request.rate_limit && limitOf(request.rate_limit),
   };
 }

@@ -1,10 +1,16 @@
 import type { Registry } from './registry.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** What of a sandbox, or of a snapshot of one, keeps images from being removed. */
-type Holdings = Pick<Sandbox, 'imageId'>;
+/** What of a sandbox, or of a snapshot of one, keeps images and drives from others. */
+type Holdings = Pick<Sandbox, 'imageId' | 'drives'>;
 
-/** Who holds images: every sandbox from the start of its boot until nothing of it is left. */
+/** Who holds a drive, as errors and lists show it, and how. */
+export interface DriveHolder {
+  readonly holder: string;
+  readonly readOnly: boolean;
+}
+
+/** Who holds images and drives: every sandbox from the start of its boot until nothing of it is left. */
 export class Holders {
   readonly #registry: Registry;
 
@@ -14,10 +20,16 @@ export class Holders {
 
   /** Names those that boot from an image, as errors and lists show them. */
   ofImage(id: string): string[] {
-    return this.#all().flatMap(([name, { imageId }]) => (imageId === id ? [name] : []));
+    return this.#all().flatMap(([holder, { imageId }]) => (imageId === id ? [holder] : []));
   }
 
-  #all(): [name: string, holdings: Holdings][] {
+  ofDrive(id: string): DriveHolder[] {
+    return this.#all().flatMap(([holder, { drives }]) =>
+      drives.filter((drive) => drive.id === id).map(({ readOnly }) => ({ holder, readOnly })),
+    );
+  }
+
+  #all(): [holder: string, holdings: Holdings][] {
     return this.#registry.present().map((sandbox) => [`sandbox ${sandbox.id}`, sandbox]);
   }
 }

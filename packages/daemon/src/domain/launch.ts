@@ -6,7 +6,9 @@ import type { CreatePhase, Metrics } from '../ports/metrics.ts';
 import { NetworkExhausted } from '../ports/network.ts';
 import type { Network, NetworkLease } from '../ports/network.ts';
 import type { Storage } from '../ports/storage.ts';
-import type { Machine, Vmm } from '../ports/vmm.ts';
+import type { Machine, MachineDrive, Vmm } from '../ports/vmm.ts';
+import { settleDrives } from './drive-settling.ts';
+import { forGuest } from './drives.ts';
 import { assertRunnable } from './runnable.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
@@ -24,6 +26,7 @@ export interface BootInput {
   readonly env: Readonly<Record<string, string>>;
   /** The raw root file system of its image; undefined: the default one. */
   readonly rootfs: string | undefined;
+  readonly drives: readonly MachineDrive[];
 }
 
 // What the guest's kernel credits as a full pool: 256 bits (random(4)).
@@ -36,7 +39,7 @@ const ENTROPY_BYTES = 32;
 export async function boot(
   ports: LaunchPorts,
   sandbox: Sandbox,
-  { env, rootfs }: BootInput,
+  { env, rootfs, drives }: BootInput,
   deadline: Deadline,
 ): Promise<Running> {
   const { vmm, agent, storage, network, metrics } = ports;
@@ -61,12 +64,15 @@ export async function boot(
 
     const setup = stopwatch(metrics, 'setup');
     const started = performance.now();
-    const machine = await vmm.boot({ ...sandbox, ...files, nic: lease }, deadline);
+    const machine = await vmm.boot({ ...sandbox, ...files, nic: lease, drives }, deadline);
     stack.defer(() => machine.stop());
     const session = await orMachineEnd(machine, agent.connect(machine.agentSocket, deadline));
     stack.defer(() => session.close());
     metrics.booted(performance.now() - started);
     await orMachineEnd(machine, introduce(session, sandbox, lease, env, deadline.signal));
+    if (drives.length > 0)
+      await orMachineEnd(machine, session.mountDrives(forGuest(sandbox.drives), deadline.signal));
+    stack.defer(() => settleDrives(sandbox, machine, session));
     if (rootfs !== undefined) await orMachineEnd(machine, assertRunnable(session, deadline.signal));
     setup();
 

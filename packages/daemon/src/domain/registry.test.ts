@@ -16,6 +16,7 @@ function sandbox(id: string, name?: string): Sandbox {
     egress: undefined,
     imageId: undefined,
     rateLimit: undefined,
+    drives: [],
   };
 }
 

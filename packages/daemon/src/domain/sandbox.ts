@@ -4,6 +4,12 @@ import type { EgressPolicy, NetworkLease } from '../ports/network.ts';
 import type { RateLimit } from '../ports/rate-limit.ts';
 import type { Machine } from '../ports/vmm.ts';
 
+/** A drive that a sandbox has. */
+export interface Attachment {
+  readonly id: string;
+  readonly readOnly: boolean;
+}
+
 /** The durable identity of a sandbox: what was asked for, and stays true of it. */
 export interface Sandbox {
   readonly id: string;
@@ -18,6 +24,7 @@ export interface Sandbox {
   readonly imageId: string | undefined;
   /** Undefined: as much as the host gives. */
   readonly rateLimit: RateLimit | undefined;
+  readonly drives: readonly Attachment[];
 }
 
 /** A sandbox that is or was, as the history has it. */

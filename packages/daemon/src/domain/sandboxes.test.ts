@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import { FakeAgent } from '../testing/fake-agent.ts';
+import { FakeDrives } from '../testing/fake-drives.ts';
 import { FakeHistory } from '../testing/fake-history.ts';
 import { FakeImages } from '../testing/fake-images.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
@@ -9,6 +10,7 @@ import { FakeNetwork } from '../testing/fake-network.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
 import { FakeVmm } from '../testing/fake-vmm.ts';
 import { Activity } from './activity.ts';
+import { Drives } from './drives.ts';
 import { Guests } from './guests.ts';
 import { Holders } from './holders.ts';
 import { Images } from './images.ts';
@@ -34,10 +36,14 @@ async function setUp() {
   const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
   const log = pino({ level: 'silent' });
   const imageStore = new FakeImages();
-  const images = await Images.open(imageStore, new Holders(registry), log);
-  const sandboxes = new Sandboxes(ports, registry, streams, { images }, options, log);
+  const holders = new Holders(registry);
+  const images = await Images.open(imageStore, holders, log);
+  const driveStore = await FakeDrives.open();
+  const drives = await Drives.open(driveStore, holders, log);
+  const sandboxes = new Sandboxes(ports, registry, streams, { images, drives }, options, log);
   const stack = new AsyncDisposableStack();
   stack.use(ports.storage);
+  stack.use(driveStore);
   stack.defer(() => sandboxes.shutdown());
   const leftovers = async () => [
     ...ports.vmm.machines.keys(),
@@ -50,6 +56,8 @@ async function setUp() {
     sandboxes,
     images,
     imageStore,
+    drives,
+    driveStore,
     leftovers,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -244,4 +252,69 @@ test('an image id is taken while its copy is under way, and afterwards', async (
   await expect(it.images.register({ id: 'b', path: '/b' }, signal)).rejects.toThrow(
     codeOf('IMAGE_SOURCE_MISSING'),
   );
+});
+
+describe('drives', () => {
+  const RO = { readOnly: true };
+  const RW = { readOnly: false };
+  it.each([
+    { holders: [], request: RO, free: true },
+    { holders: [], request: RW, free: true },
+    { holders: [RO], request: RO, free: true },
+    { holders: [RO, RO], request: RO, free: true },
+    { holders: [RO], request: RW, free: false },
+    { holders: [RW], request: RO, free: false },
+    { holders: [RW], request: RW, free: false },
+  ])('held by $holders: $request may attach: $free', async ({ holders, request, free }) => {
+    await using it = await setUp();
+    const { id } = await it.drives.create({ size_mib: 8 }, signal);
+    const ids: string[] = [];
+    for (const { readOnly } of holders)
+      ids.push((await it.sandboxes.create({ drives: [{ id, read_only: readOnly }] }, signal)).id);
+    const attach = it.sandboxes.create({ drives: [{ id, read_only: request.readOnly }] }, signal);
+    if (free) await attach;
+    else {
+      await expect(attach).rejects.toThrow(codeOf('DRIVE_CONFLICT'));
+      await expect(attach).rejects.toThrow(`sandbox ${ids[0]}`);
+      await expect(attach).rejects.toThrow('a read-write attachment needs exclusive access');
+    }
+    if (ids.length > 0 || free) await expect(it.drives.remove(id)).rejects.toThrow(codeOf('DRIVE_IN_USE'));
+    for (const { id: sandboxId } of it.sandboxes.list([])) await it.sandboxes.destroy(sandboxId);
+    expect(it.drives.list()).toMatchObject([{ id, heldBy: [] }]);
+    await it.drives.remove(id);
+  });
+
+  it('are held from the start of a boot, written out before its end, and free when it fails', async () => {
+    await using it = await setUp();
+    const { id } = await it.drives.create({ size_mib: 8 }, signal);
+    const drives = [{ id }];
+    const first = it.sandboxes.create({ drives }, signal);
+    await expect(it.sandboxes.create({ drives }, signal)).rejects.toThrow(codeOf('DRIVE_CONFLICT'));
+    await it.sandboxes.destroy((await first).id);
+    const [session] = [...it.agent.sessions.values()];
+    expect(session?.drives).toMatchObject([
+      { id, readOnly: false, serial: id.replaceAll('-', '').slice(0, 20) },
+    ]);
+    expect(session?.frozen).toBe(true);
+    vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+    await expect(it.sandboxes.create({ drives }, signal)).rejects.toThrow(codeOf('BOOT_FAILED'));
+    await it.sandboxes.create({ drives }, signal);
+  });
+
+  it('that need recovery are refused to readers, and those that are not there, or twice, to all', async () => {
+    await using it = await setUp();
+    const { id } = await it.drives.create({ size_mib: 8 }, signal);
+    it.driveStore.cutOff.add(id);
+    const create = (...drives: { id: string; read_only?: boolean }[]) =>
+      it.sandboxes.create({ drives }, signal);
+    await expect(create({ id, read_only: true })).rejects.toThrow(codeOf('DRIVE_NEEDS_RECOVERY'));
+    await expect(create({ id }, { id })).rejects.toThrow(codeOf('INVALID_REQUEST'));
+    await expect(create({ id }, { id: 'none' })).rejects.toThrow('drive not found: none');
+    const many = await Promise.all(
+      Array.from({ length: 5 }, () => it.drives.create({ size_mib: 8 }, signal)),
+    );
+    await expect(create(...many)).rejects.toThrow('takes at most 4');
+    expect(await it.leftovers()).toEqual([]);
+    await create({ id });
+  });
 });

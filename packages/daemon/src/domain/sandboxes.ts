@@ -6,6 +6,7 @@ import { Semaphore } from '../lib/semaphore.ts';
 import type { History, HistoryQuery } from '../ports/history.ts';
 import { assertRoom, specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
+import type { Drives } from './drives.ts';
 import type { Images } from './images.ts';
 import { boot } from './launch.ts';
 import type { BootInput, LaunchPorts } from './launch.ts';
@@ -28,6 +29,7 @@ export interface SandboxPorts extends LaunchPorts {
 /** What a sandbox may ask for by its id. */
 export interface Catalogues {
   readonly images: Images;
+  readonly drives: Drives;
 }
 
 /** Creates, lists and ends sandboxes. */
@@ -63,11 +65,15 @@ export class Sandboxes {
   /** Creates a sandbox; a command can run in it when this answers. Aborting undoes whatever was done. */
   async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
     const sandbox = specify(request, this.#options.sizes);
+    const { images, drives } = this.#catalogues;
+    const { imageId } = sandbox;
+    drives.assertFree(sandbox.drives);
     const input = {
       env: request.env ?? {},
-      rootfs: sandbox.imageId === undefined ? undefined : this.#catalogues.images.find(sandbox.imageId).path,
+      rootfs: imageId === undefined ? undefined : images.find(imageId).path,
+      drives: drives.forMachine(sandbox.drives),
     };
-    // Nothing is waited for before the sandbox is in the registry: from then on it holds its image.
+    // Nothing is waited for before the sandbox is in the registry: from then on it holds its image and drives.
     return this.#track(this.#launch(sandbox, input, AbortSignal.any([signal, this.#shutdown.signal])));
   }
 
@@ -117,6 +123,7 @@ export class Sandboxes {
     try {
       using _place = await this.#boots.acquire(signal);
       await assertRoom(sandbox, this.#ports.storage);
+      await this.#catalogues.drives.assertReadable(sandbox.drives);
       using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
       const running = await boot(this.#ports, sandbox, input, deadline);
       await this.#enter(sandbox, running);

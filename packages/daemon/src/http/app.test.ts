@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Activity } from '../domain/activity.ts';
 import { ExecStreams } from '../domain/exec-streams.ts';
+import { Drives } from '../domain/drives.ts';
 import { Exec } from '../domain/exec.ts';
 import { Guests } from '../domain/guests.ts';
 import { Holders } from '../domain/holders.ts';
@@ -14,6 +15,7 @@ import { RequestScope } from '../lib/request-context.ts';
 import { FakeAgent } from '../testing/fake-agent.ts';
 import { FakeImages } from '../testing/fake-images.ts';
 import { FakeNetwork } from '../testing/fake-network.ts';
+import { FakeDrives } from '../testing/fake-drives.ts';
 import { FakeHistory } from '../testing/fake-history.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { FakeStorage } from '../testing/fake-storage.ts';
@@ -44,12 +46,14 @@ async function start({ authToken }: { authToken?: string } = {}) {
   const activity = new Activity();
   const streams = new Streams(metrics, activity);
   const guests = new Guests(registry, activity);
-  const images = await Images.open(new FakeImages(), new Holders(registry), log);
+  const holders = new Holders(registry);
+  const images = await Images.open(new FakeImages(), holders, log);
+  const drives = await Drives.open(stack.use(await FakeDrives.open()), holders, log);
   const sandboxes = new Sandboxes(
     ports,
     registry,
     streams,
-    { images },
+    { images, drives },
     { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 },
     log,
   );
@@ -57,6 +61,7 @@ async function start({ authToken }: { authToken?: string } = {}) {
     sandboxes,
     guests,
     images,
+    drives,
     exec: new Exec(guests, metrics, 64),
     execStreams: new ExecStreams(guests, streams, log),
     ptys: new Ptys(guests, streams),

@@ -17,6 +17,7 @@ import { answerErrors, sendError } from './errors.ts';
 import { answerUnknownRoutes } from './not-found.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { execStreamRoutes } from './routes/exec-streams.ts';
+import { driveRoutes } from './routes/drives.ts';
 import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
@@ -112,6 +113,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(sandboxRoutes(services));
   await app.register(historyRoutes(services));
   await app.register(imageRoutes(services));
+  await app.register(driveRoutes(services));
   await app.register(execRoutes(services));
   const upgrades = new Upgrades(app, [PTY_PROTOCOL]);
   await app.register(execStreamRoutes(services, upgrades));

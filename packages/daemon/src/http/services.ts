@@ -1,3 +1,4 @@
+import type { Drives } from '../domain/drives.ts';
 import type { Exec } from '../domain/exec.ts';
 import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
@@ -13,6 +14,7 @@ export interface Services {
   readonly images: Images;
   readonly execStreams: ExecStreams;
   readonly ptys: Ptys;
+  readonly drives: Drives;
   /** All metrics in Prometheus' text format. */
   readonly renderMetrics: () => Promise<string>;
 }

@@ -17,11 +17,17 @@ export class CommandError extends Error {
 // Room for what a short tool prints; more is a fault of the call.
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** Runs a short command without a shell to its end and answers its standard output. Killed when the signal aborts. */
-export async function run(file: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+/** Runs a short command without a shell to its end and answers its standard output. Killed when the signal aborts. It has the daemon's environment unless told. */
+export async function run(
+  file: string,
+  args: readonly string[],
+  signal: AbortSignal,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
   try {
     const { stdout } = await execute(file, args, {
       signal,
+      env,
       maxBuffer: MAX_OUTPUT_BYTES,
       killSignal: 'SIGKILL',
     });

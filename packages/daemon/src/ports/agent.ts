@@ -24,6 +24,17 @@ export interface Identity {
   readonly network?: GuestNetwork;
 }
 
+/** A disk that outlives the guest. */
+export interface GuestDrive {
+  /** Names its mount point, `/mnt/drives/<id>`. */
+  readonly id: string;
+  /** What tells it from the other disks. */
+  readonly serial: string;
+  /** Names its device, `/dev/disk/by-label/<label>`. */
+  readonly label: string;
+  readonly readOnly: boolean;
+}
+
 export interface AgentHealth {
   /** Generation of the agent's protocol: a message that a newer one brings is not sent to an older one. */
   readonly generation: number;
@@ -101,6 +112,13 @@ export interface FileEntry {
 export interface AgentSession {
   health(signal: AbortSignal): Promise<AgentHealth>;
   configure(identity: Identity, signal: AbortSignal): Promise<void>;
+  /** Mounts drives. Needs an agent of generation 4. */
+  mountDrives(drives: readonly GuestDrive[], signal: AbortSignal): Promise<void>;
+  /**
+   * Writes out what drives hold back and leaves their file systems in order; nobody can write to them any more. To be done before
+   * the machine is ended. Needs an agent of generation 4.
+   */
+  freezeDrives(signal: AbortSignal): Promise<void>;
   /** Runs a command to its end. Aborting kills it with all its process group. */
   exec(command: Command, onOutput: OutputSink, signal: AbortSignal): Promise<CommandExit>;
   /** Starts a command that outlives the connection to the agent; aborting lets go of it, and does not end it. */

@@ -10,6 +10,17 @@ export interface Nic {
   readonly mac: string;
 }
 
+/** How many further disks a machine takes: a microvm without ACPI has eight slots for devices, and four are in use. */
+export const MAX_DRIVES = 4;
+
+/** A further disk, raw: what the guest writes to it and flushes is durable. */
+export interface MachineDrive {
+  readonly path: string;
+  /** What the guest knows it by: up to 20 characters. */
+  readonly serial: string;
+  readonly readOnly: boolean;
+}
+
 /** What a machine is made of. Paths are absolute, sizes in MiB. */
 export interface MachineSpec {
   /** The sandbox's id; names the process. */
@@ -24,6 +35,8 @@ export interface MachineSpec {
   readonly memSizeMib: number;
   /** Undefined: the machine has no network. */
   readonly nic?: Nic | undefined;
+  /** At most MAX_DRIVES. */
+  readonly drives?: readonly MachineDrive[] | undefined;
   /** Of each disk on its own. */
   readonly rateLimit?: RateLimit | undefined;
 }

@@ -13,6 +13,7 @@ import type {
   CommandExit,
   FileEntry,
   FileStream,
+  GuestDrive,
   GuestAgent,
   Identity,
   OutputSink,
@@ -37,6 +38,9 @@ export class FakeAgent implements GuestAgent {
   }
 }
 
+/** A serial number that no disk has. */
+const NO_DISK = 'no-such-disk';
+
 interface Node {
   readonly type: 'file' | 'dir' | 'symlink';
   content: Buffer;
@@ -49,11 +53,14 @@ const MESSAGES: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   ENOTDIR: 'not a directory',
   EINVAL: 'invalid argument',
+  ENODEV: 'no such device',
 };
 
 /** A file system in a map of absolute paths, and the commands true, false, echo, cat, env and sleep. */
 export class FakeSession implements AgentSession {
   identity: Identity = {};
+  drives: readonly GuestDrive[] = [];
+  frozen = false;
   #nodes = new Map<string, Node>([
     ['/', dir()],
     ['/tmp', dir()],
@@ -82,12 +89,25 @@ export class FakeSession implements AgentSession {
   }
 
   health(): Promise<AgentHealth> {
-    return this.#do(() => ({ generation: 2, version: '0.1.0', kernel: '6.12.0' }));
+    return this.#do(() => ({ generation: 4, version: '0.1.0', kernel: '6.12.0' }));
   }
 
   configure(identity: Identity): Promise<void> {
     return this.#do(() => {
       this.identity = { ...this.identity, ...identity };
+    });
+  }
+
+  mountDrives(drives: readonly GuestDrive[]): Promise<void> {
+    return this.#do(() => {
+      if (drives.some(({ serial }) => serial === NO_DISK)) throw refusal('ENODEV', 'mount', NO_DISK);
+      this.drives = drives;
+    });
+  }
+
+  freezeDrives(): Promise<void> {
+    return this.#do(() => {
+      this.frozen = true;
     });
   }
 

@@ -22,6 +22,7 @@ export class FakeVmm implements Vmm {
   async #start(spec: MachineSpec, ownMemory: boolean, deadline: Deadline): Promise<Machine> {
     deadline.signal.throwIfAborted();
     await access(spec.rootDisk);
+    for (const { path } of spec.drives ?? []) await access(path);
     const machine = new FakeMachine(this.#nextPid++, join(spec.dir, 'agent.sock'), ownMemory);
     this.machines.set(spec.dir, machine);
     void machine.exited.then(() => {

@@ -15,6 +15,7 @@ import type {
   CommandExit,
   FileEntry,
   FileStream,
+  GuestDrive,
   Identity,
   OutputSink,
   RunningCommand,
@@ -85,6 +86,15 @@ export class H2AgentSession implements AgentSession {
       },
       signal,
     );
+  }
+
+  mountDrives(drives: readonly GuestDrive[], signal: AbortSignal): Promise<void> {
+    const wire = drives.map(({ readOnly, ...drive }) => ({ ...drive, read_only: readOnly }));
+    return this.#call('/drives/mount', { drives: wire }, signal);
+  }
+
+  freezeDrives(signal: AbortSignal): Promise<void> {
+    return this.#call('/drives/freeze', {}, signal);
   }
 
   async exec(command: Command, onOutput: OutputSink, signal: AbortSignal): Promise<CommandExit> {

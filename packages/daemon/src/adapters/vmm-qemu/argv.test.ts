@@ -47,3 +47,20 @@ test('sockets have short relative names', () => {
   expect(args).toContain('path=agent.sock');
   expect(args).toContain('path=qmp.sock');
 });
+
+test('drives keep their order behind the root disk, honour flushes, and are read-only where asked', () => {
+  const drives = [
+    { path: '/d/a', serial: 'aa', readOnly: false },
+    { path: '/d/b', serial: 'bb', readOnly: true },
+  ];
+  const args = machineArgs({ ...spec, drives, rateLimit: { bandwidthBytesPerSec: 5, opsPerSec: 7 } }, guest);
+  const [root, first, second] = valuesOf(args, '-drive');
+  const limit = 'throttling.bps-total=5,throttling.iops-total=7';
+  expect(root).toContain(limit);
+  expect(first).toBe(`id=drive0,file=/d/a,format=raw,if=none,discard=unmap,${limit}`);
+  expect(second).toBe(`id=drive1,file=/d/b,format=raw,if=none,read-only=on,${limit}`);
+  expect(valuesOf(args, '-device').filter((device) => device.includes('serial='))).toEqual([
+    expect.stringContaining('drive=drive0,serial=aa,werror=report'),
+    expect.stringContaining('drive=drive1,serial=bb,werror=report'),
+  ]);
+});

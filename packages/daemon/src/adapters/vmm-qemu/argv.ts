@@ -1,6 +1,6 @@
 import { arch } from 'node:process';
 import type { RateLimit } from '../../ports/rate-limit.ts';
-import type { Accelerator, MachineSpec, Nic } from '../../ports/vmm.ts';
+import type { Accelerator, MachineDrive, MachineSpec, Nic } from '../../ports/vmm.ts';
 
 /** Names below a machine's directory. QEMU runs inside it, so that no path in its argv is too long for a socket. */
 export const MACHINE_FILES = { agent: 'agent.sock', qmp: 'qmp.sock', state: 'state.sock' } as const;
@@ -84,6 +84,7 @@ export function machineArgs(
     ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
     ...['-serial', 'stdio'],
     ...diskArgs('root', spec.rootDisk, spec.rateLimit),
+    ...(spec.drives ?? []).flatMap((drive, place) => driveArgs(`drive${place}`, drive, spec.rateLimit)),
     ...nicArgs(spec.nic),
     ...['-object', 'rng-random,id=entropy,filename=/dev/urandom', '-device', 'virtio-rng-device,rng=entropy'],
     ...['-chardev', `socket,id=agent,path=${MACHINE_FILES.agent},server=on,wait=off`],
@@ -137,6 +138,18 @@ function diskArgs(id: string, path: string, limit: RateLimit | undefined): strin
       `id=${id},file=${escaped(path)},format=qcow2,if=none,cache=unsafe,discard=unmap${throttling(limit)}`,
     ],
     ...['-device', `virtio-blk-device,drive=${id}`],
+  ];
+}
+
+/**
+ * A disk that outlives its machine: QEMU's own cache mode hands a flush of the guest on to the host's disk. What the host cannot
+ * write is an error to the guest; a machine that stops instead would not answer any more.
+ */
+function driveArgs(id: string, drive: MachineDrive, limit: RateLimit | undefined): string[] {
+  const access = drive.readOnly ? 'read-only=on' : 'discard=unmap';
+  return [
+    ...['-drive', `id=${id},file=${escaped(drive.path)},format=raw,if=none,${access}${throttling(limit)}`],
+    ...['-device', `virtio-blk-device,drive=${id},serial=${drive.serial},werror=report,rerror=report`],
   ];
 }
 

@@ -95,7 +95,7 @@ function toItem(sandbox: Sandbox): SandboxItem {
           ops_per_sec: sandbox.rateLimit.opsPerSec ?? null,
         }
       : null,
-    drives: [],
+    drives: sandbox.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
     jailed: false,
     parent_snapshot_id: null,
   };

@@ -176,6 +176,13 @@ export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): 
       expect(printed).toContain('KEPT=yes\n');
     });
 
+    test('drives that are not there are refused, and without any there is nothing to freeze', async () => {
+      await agent.mountDrives([], signal);
+      await agent.freezeDrives(signal);
+      const drive = { id: 'd', serial: 'no-such-disk', label: 'l', readOnly: true };
+      await expect(agent.mountDrives([drive], signal)).rejects.toThrow(refusedWith('ENODEV'));
+    });
+
     test('when its machine ends, calls in flight and later ones learn it', async () => {
       const call = agent.exec({ ...bare, command: 'sleep', args: ['60'] }, () => undefined, signal);
       const outcome = expect(call).rejects.toThrow(AgentLost);

@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DriveStore, NewDrive, StoredDrive } from '../ports/drives.ts';
+
+/** Drives that are empty files; `drives.contract.ts` holds it to what the real one does. */
+export class FakeDrives implements DriveStore, AsyncDisposable {
+  readonly drivesDir: string;
+  /** Ids of those whose last writer was cut off. */
+  readonly cutOff = new Set<string>();
+
+  constructor(drivesDir: string) {
+    this.drivesDir = drivesDir;
+  }
+
+  static async open(): Promise<FakeDrives> {
+    return new FakeDrives(await mkdtemp(join(tmpdir(), 'atoll-fake-drives-')));
+  }
+
+  async load(): Promise<readonly StoredDrive[]> {
+    await mkdir(this.drivesDir, { recursive: true });
+    const names = await readdir(this.drivesDir);
+    const texts = await Promise.all(names.map((name) => readFile(join(this.drivesDir, name), 'utf8')));
+    const drives = texts.map((text) => JSON.parse(text) as StoredDrive);
+    return drives.sort((a, b) => a.createdAtUnix - b.createdAtUnix || (a.id < b.id ? -1 : 1));
+  }
+
+  async create({ id, sizeMib }: NewDrive, signal: AbortSignal): Promise<StoredDrive> {
+    signal.throwIfAborted();
+    const path = join(this.drivesDir, id);
+    const drive = { id, sizeMib, createdAtUnix: Math.floor(Date.now() / 1000), path };
+    await writeFile(path, JSON.stringify(drive), { flag: 'wx' });
+    return drive;
+  }
+
+  needsRecovery({ id }: StoredDrive): Promise<boolean> {
+    return Promise.resolve(this.cutOff.has(id));
+  }
+
+  async remove({ path }: StoredDrive): Promise<void> {
+    await rm(path, { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.drivesDir, { recursive: true, force: true });
+  }
+}
