@@ -7,6 +7,7 @@ import { Daemon } from './harness/daemon.ts';
 import { createSandbox } from './harness/sandbox.ts';
 import type { CreateBody, Sandbox } from './harness/sandbox.ts';
 import { Outside, OUTSIDE } from './network/outside.ts';
+import { createDrive, mountOf } from './storage/drives.ts';
 
 const execute = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL('storage/throughput.py', import.meta.url));
@@ -51,8 +52,14 @@ function expectAbout(actual: number, wanted: number): void {
 }
 
 describe('a bandwidth of 10 MB/s', () => {
-  it('is what disk and network card give, each way, and is shown', async () => {
-    await using sandbox = await start({ rate_limit: { bandwidth_bytes_per_sec: RATE } });
+  it('is what each disk and the network card give, each way, and is shown', async () => {
+    const drive = await createDrive(daemon.client, 128);
+    await using sandbox = await start({
+      drives: [{ id: drive.id }],
+      rate_limit: { bandwidth_bytes_per_sec: RATE },
+    });
+    const onDrive = `of=${mountOf(drive)}/written oflag=direct`;
+    expectAbout(await diskRate(sandbox, `if=/dev/zero ${onDrive}`, 30), RATE);
     expectAbout(await diskRate(sandbox, 'if=/dev/zero of=/written oflag=direct', 40), RATE);
     expectAbout(await diskRate(sandbox, 'if=/written of=/dev/null iflag=direct', 40), RATE);
     expectAbout(await measure(sandbox, 'get', SERVER, String(3 * RATE)), RATE);
