@@ -16,7 +16,8 @@ type Epoch struct {
 	// received is what was read and not handed out yet. It belongs to whoever holds port.reading.
 	received []byte
 	buffer   []byte
-	// greeting is the HELLO of the next epoch, when that is what ended this one. It is set before ended is closed.
+	// greeting is the HELLO of the next epoch, when one came by before this one's last read. It belongs to whoever holds
+	// port.reading.
 	greeting []byte
 
 	end   sync.Once
@@ -55,11 +56,13 @@ func (e *Epoch) Read(p []byte) (int, error) {
 func (e *Epoch) receive(p []byte) (int, error) {
 	n, err := e.port.device.Read(p)
 	if err != nil {
-		e.close(nil)
+		e.Close()
 		return 0, io.EOF
 	}
 	if isHello(p[:n]) {
-		e.close(append([]byte(nil), p[:n]...))
+		// The epoch may have been closed while this was read: the greeting counts all the same.
+		e.greeting = append([]byte(nil), p[:n]...)
+		e.Close()
 		return 0, io.EOF
 	}
 	return n, nil
@@ -77,19 +80,14 @@ func (e *Epoch) Write(p []byte) (int, error) {
 
 // Close ends the epoch: reads and writes under way return, and the port waits for the next hello.
 func (e *Epoch) Close() error {
-	e.close(nil)
-	return nil
-}
-
-func (e *Epoch) close(greeting []byte) {
 	e.end.Do(func() {
-		e.greeting = greeting
 		past := time.Unix(1, 0)
 		// ended is closed last: Accept goes on from there and sets deadlines of its own.
 		defer close(e.ended)
 		e.port.device.SetReadDeadline(past)
 		e.port.device.SetWriteDeadline(past)
 	})
+	return nil
 }
 
 func (e *Epoch) over() bool {

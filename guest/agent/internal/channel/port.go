@@ -10,7 +10,8 @@ import (
 )
 
 // hostPoll is how often the port is asked whether the host is back. The kernel has no event for it to wait on.
-const hostPoll = 10 * time.Millisecond
+// The host is away only for the moment of a snapshot or a reconnection, so this may be short.
+const hostPoll = 2 * time.Millisecond
 
 // readyBudget bounds the writing of a READY, in case what the host left unread fills the port.
 const readyBudget = 2 * time.Second
@@ -39,9 +40,9 @@ func (p *Port) Accept() (net.Conn, error) {
 	var left []byte
 	if p.current != nil {
 		<-p.current.ended
+		p.settle()
 		left = p.current.greeting
 	}
-	p.settle()
 	received, err := p.greet(left)
 	if err != nil {
 		return nil, err

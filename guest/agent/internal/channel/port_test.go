@@ -275,6 +275,26 @@ func TestQuiesceIsToldFromAnEndOfTheHosts(t *testing.T) {
 	}
 }
 
+func TestHelloThatIsReadWhileTheEpochIsClosedIsAnswered(t *testing.T) {
+	d := newFakeDevice()
+	p := &Port{device: d}
+	c := open(t, d, p, nonceA).(*Epoch)
+	// As a reader that has the message and finds the epoch closed by someone else meanwhile.
+	c.Close()
+	p.reading.Lock()
+	d.change(func() {
+		d.readDeadline = time.Time{}
+		d.incoming = append(d.incoming, []byte(helloMagic+nonceB))
+	})
+	if _, err := c.receive(make([]byte, messageSize)); err != io.EOF {
+		t.Fatal(err)
+	}
+	p.reading.Unlock()
+	d.change(func() { d.incoming = append(d.incoming, []byte(preface)) })
+	readString(t, accept(t, p), preface)
+	d.expect(t, readyMagic+nonceB)
+}
+
 func TestFindPort(t *testing.T) {
 	class := t.TempDir()
 	for port, name := range map[string]string{"vport1p1": "other\n", "vport2p7": "agent\n"} {
