@@ -105,7 +105,7 @@ describe('description of the interface', () => {
     expect(codes).toEqual(
       expect.arrayContaining([
         ...['UNAUTHORIZED', 'NOT_FOUND', 'ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'NAME_TAKEN'],
-        ...['BODY_TOO_LARGE', 'KEEP_UNAVAILABLE', 'SANDBOX_UNREACHABLE', 'BOOT_FAILED'],
+        ...['BODY_TOO_LARGE', 'SNAPSHOT_FORKED', 'SANDBOX_UNREACHABLE', 'BOOT_FAILED'],
         ...['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY', 'ELOOP', 'EINVAL'],
       ]),
     );

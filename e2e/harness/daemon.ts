@@ -177,6 +177,7 @@ function launch(stateDir: string, env: Env): Started {
     env: {
       ...Object.fromEntries(inherited),
       SERVICE_STATE_DIR: stateDir,
+      SERVICE_SNAPSHOTS_DIR: join(stateDir, 'snapshots'),
       SERVICE_LISTEN_ADDR: '127.0.0.1:0',
       SERVICE_LOG_FORMAT: 'json',
       SERVICE_BOOT_TIMEOUT_SECS: BOOT_SECS,

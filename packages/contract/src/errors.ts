@@ -16,7 +16,7 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox' | 'image' | 'drive' | 'exec-stream session' | 'tunnel';
+type Kind = 'sandbox' | 'image' | 'drive' | 'snapshot' | 'checkpoint' | 'exec-stream session' | 'tunnel';
 
 function access(readOnly: boolean): string {
   return readOnly ? 'read-only' : 'read-write';
@@ -139,6 +139,29 @@ export const FAILURES = {
     false,
     (o) => `drive ${o.id} is held by ${o.holders.join(', ')}`,
   ),
+  SNAPSHOT_FORKED: entry<{ id: string; fork: string; action: string }>(
+    409,
+    true,
+    (o) => `snapshot ${o.id} has a live fork, sandbox ${o.fork}: it cannot ${o.action} now`,
+  ),
+  IDENTITY_HELD: entry<{ id: string; address: string; holder: string }>(
+    409,
+    true,
+    (o) =>
+      `snapshot ${o.id}: its network identity ${o.address} is held by ${o.holder}; end that, or pass fresh_identity=true`,
+  ),
+  SNAPSHOT_INCOMPATIBLE: entry<{ id: string; what: string; recorded: string; actual: string }>(
+    409,
+    false,
+    (o) =>
+      `snapshot ${o.id} cannot be brought up: ${o.what} is ${o.actual}, and it was taken with ${o.recorded}`,
+  ),
+  FORK_NOT_SNAPSHOTTABLE: entry<{ id: string; snapshot: string }>(
+    409,
+    false,
+    (o) =>
+      `sandbox ${o.id} is a fork of snapshot ${o.snapshot}: a fork is not snapshotted, a clone or a resumed sandbox is`,
+  ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,
     false,
@@ -159,10 +182,15 @@ export const FAILURES = {
     true,
     (o) => `sandbox ${o.id} did not boot: ${o.reason}`,
   ),
-  KEEP_UNAVAILABLE: entry<object>(
-    501,
-    false,
-    () => 'keep: this release cannot keep a stopped sandbox yet; pass keep=false to destroy it',
+  SNAPSHOT_FAILED: entry<{ id: string; reason: string }>(
+    500,
+    true,
+    (o) => `sandbox ${o.id} was not snapshotted: ${o.reason}`,
+  ),
+  RESTORE_FAILED: entry<{ id: string; reason: string }>(
+    500,
+    true,
+    (o) => `snapshot ${o.id} was not brought up, and stays as it was: ${o.reason}`,
   ),
   SANDBOX_UNREACHABLE: entry<{ id: string; reason: string }>(
     502,
@@ -196,10 +224,11 @@ export const FAILURES = {
     true,
     (o) => `not enough host memory: the sandbox needs ${o.needMib} MiB, ${o.freeMib} MiB can be had`,
   ),
-  INSUFFICIENT_DISK: entry<{ needMib: number; freeMib: number; path: string }>(
+  INSUFFICIENT_DISK: entry<{ needBytes: number; freeBytes: number; path: string }>(
     503,
     true,
-    (o) => `not enough disk space under ${o.path}: ${o.needMib} MiB are needed, ${o.freeMib} MiB are free`,
+    (o) =>
+      `not enough disk space under ${o.path}: ${o.needBytes} bytes are needed, ${o.freeBytes} bytes are free`,
   ),
 } as const;
 

@@ -86,8 +86,13 @@ export const DeleteSandboxQuery = z.strictObject({
   keep: z
     .enum(['true', 'false'], 'takes true or false')
     .default('true')
-    .describe('false destroys the sandbox with all it holds.'),
+    .describe('true keeps its memory and disk as a snapshot; false destroys it with all it holds.'),
 });
+
+/** Answer of a `DELETE` that keeps. A fork is not kept: its state is in the snapshot it came from. */
+export const Stopped = z
+  .object({ kept: z.boolean(), snapshot_id: z.uuid().nullable() })
+  .meta({ id: 'Stopped' });
 
 /** The id or the name of a sandbox, in a path. */
 export const SandboxParams = z.object({ id: z.string().describe('Id or name of the sandbox.') });

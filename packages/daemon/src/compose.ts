@@ -7,6 +7,7 @@ import { NameServer } from './adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from './adapters/network-linux/network.ts';
 import { LocalDrives } from './adapters/storage-local/drives.ts';
 import { LocalImages } from './adapters/storage-local/images.ts';
+import { LocalSnapshots } from './adapters/storage-local/snapshots.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
 import type { Config } from './config.ts';
@@ -17,13 +18,21 @@ import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
 import { Holders } from './domain/holders.ts';
 import { Images } from './domain/images.ts';
+import { Leases } from './domain/leases.ts';
+import { Lifecycle } from './domain/lifecycle.ts';
 import { Ptys } from './domain/ptys.ts';
 import { recover } from './domain/recover.ts';
 import { Registry } from './domain/registry.ts';
+import { Restores } from './domain/restores.ts';
 import { Sandboxes } from './domain/sandboxes.ts';
 import { Streams } from './domain/streams.ts';
+import { SnapshotBook } from './domain/snapshot-book.ts';
+import { Snapshots } from './domain/snapshots.ts';
 import { buildApp } from './http/app.ts';
 import { Deadline } from './lib/deadline.ts';
+import { reasonOf } from './lib/errors.ts';
+import type { AtPoint } from './lib/fault-points.ts';
+import { KeyedLock } from './lib/keyed-lock.ts';
 import { DirectoryLock } from './lib/lock.ts';
 import { createLogger } from './lib/logger.ts';
 import { RequestScope } from './lib/request-context.ts';
@@ -36,18 +45,31 @@ const RESOLV_CONF = '/etc/resolv.conf';
 
 /**
  * Wires the adapters to the domain and the domain to HTTP, takes the state directory, clears what an earlier run left there,
- * and listens. Rejects, with all of it undone, when one of these fails.
+ * and listens. Rejects, with all of it undone, when one of these fails. `atPoint` is for tests, which let things go wrong there.
  */
-export async function startDaemon(config: Config, unknownVariables: readonly string[]) {
+export async function startDaemon(
+  config: Config,
+  unknownVariables: readonly string[],
+  atPoint: AtPoint = () => undefined,
+) {
   const scope = new RequestScope();
   const log = createLogger(config.logFormat, config.logLevel, scope);
   for (const name of unknownVariables) log.warn({ name }, 'no such variable: it is ignored');
 
   await using stack = new AsyncDisposableStack();
   stack.use(await DirectoryLock.acquire(config.stateDir));
+  if (config.snapshotsDir !== config.stateDir) stack.use(await DirectoryLock.acquire(config.snapshotsDir));
 
   using deadline = Deadline.in(START_MS, 'the start of the daemon');
   const storage = await LocalStorage.open(config.stateDir, config.baseRootfs, deadline.signal);
+  const snapshots = stack.use(
+    await LocalSnapshots.open({
+      snapshotsDir: config.snapshotsDir,
+      machinesDir: storage.machinesDir,
+      onFault: (id, error) =>
+        log.warn({ snapshot_id: id, reason: reasonOf(error) }, 'chain of disk layers not shortened'),
+    }),
+  );
   const vmm = await QemuVmm.create(
     {
       kernel: config.kernelPath,
@@ -63,11 +85,11 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const network = await LinuxNetwork.create(config.network, deadline.signal);
   if (network.uplink === undefined) log.warn('the host has no default route: guests reach nothing beyond it');
   const history = stack.use(SqliteHistory.open(config.historyDbPath, log));
-  await recover({ vmm, network, storage, history }, log, deadline.signal);
+  const [registry, book, leases] = [new Registry(), new SnapshotBook(), new Leases(network)];
+  await recover({ vmm, storage, snapshots, history, leases, registry, book }, log, deadline.signal);
   stack.use(await NameServer.start(network.plan, RESOLV_CONF, log, deadline));
 
   const metrics = new PromMetrics();
-  const registry = new Registry();
   const { gateway, metadataPort } = network.plan;
   const identityOf = (address: string) => registry.atAddress(address);
   stack.use(await MetadataServer.listen({ host: gateway, port: metadataPort, identityOf }));
@@ -75,18 +97,32 @@ export async function startDaemon(config: Config, unknownVariables: readonly str
   const streams = new Streams(metrics, activity);
   const guests = new Guests(registry, activity);
   const exec = new Exec(guests, metrics, config.maxExecOutputBytes);
-  const ports = { vmm, agent: new H2GuestAgent(), storage, network, metrics, history };
-  const holders = new Holders(registry);
+  const agent = new H2GuestAgent();
+  const ports = { vmm, agent, storage, snapshots, network, leases, metrics, history, atPoint };
+  const lifecycle = new Lifecycle(ports, registry, streams, config, log);
+  const holders = new Holders(registry, book);
   const images = await Images.open(new LocalImages(config.imagesDir), holders, log);
   const drives = await Drives.open(new LocalDrives(config.drivesDir), holders, log);
-  const sandboxes = new Sandboxes(ports, registry, streams, { images, drives }, config, log);
+  const sandboxes = new Sandboxes(ports, registry, lifecycle, { images, drives }, config.sizes, log);
+  const context = { ports, registry, lifecycle, streams, book, drives, locks: new KeyedLock(), log };
   stack.defer(() => sandboxes.shutdown());
   const execStreams = new ExecStreams(guests, streams, log);
   const ptys = new Ptys(guests, streams);
 
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
-    { sandboxes, guests, exec, execStreams, ptys, images, drives, renderMetrics },
+    {
+      sandboxes,
+      snapshots: new Snapshots(context),
+      restores: new Restores(context),
+      guests,
+      exec,
+      execStreams,
+      ptys,
+      images,
+      drives,
+      renderMetrics,
+    },
     { ...config, log, scope, version: VERSION },
   );
   stack.defer(() => app.close());

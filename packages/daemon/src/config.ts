@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { availableParallelism, homedir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { availableParallelism, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
 import { readNetworkSettings, readUser } from './host-settings.ts';
@@ -16,6 +17,7 @@ export interface Config {
   readonly historyDbPath: string;
   readonly imagesDir: string;
   readonly drivesDir: string;
+  readonly snapshotsDir: string;
   readonly user: string;
   readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
@@ -124,6 +126,12 @@ function defaultStateDir(env: Environment): string {
   return join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'atoll');
 }
 
+/** One for each state directory, since no two daemons may share one. */
+function defaultSnapshotsDir(stateDir: string): string {
+  const mark = createHash('sha256').update(stateDir).digest('hex').slice(0, 12);
+  return join(tmpdir(), `atoll-snapshots-${mark}`);
+}
+
 /** A default may not lie above its ceiling. */
 function size(
   reader: Reader,
@@ -160,6 +168,7 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
     drivesDir: reader.path('SERVICE_DRIVES_DIR', join(stateDir, 'drives')),
     imagesDir: reader.path('SERVICE_IMAGES_DIR', join(stateDir, 'images')),
+    snapshotsDir: reader.path('SERVICE_SNAPSHOTS_DIR', defaultSnapshotsDir(stateDir)),
     user: readUser(reader),
     network: readNetworkSettings(reader),
     accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),

@@ -17,6 +17,8 @@ const COMMAND_MS = 10_000;
 const START_FILES = /^(\.|daemon\.)/;
 // What a state directory has had since its first daemon.
 const STATE_MARK = 'machines';
+// What a directory of snapshots has had since then.
+const SNAPSHOTS_MARK = 'held';
 // All that is in a directory of images or drives.
 const IMAGE_FILES = /\.ext4(\.part)?$/;
 
@@ -44,14 +46,14 @@ export async function dropRoot(config: Config): Promise<void> {
   const user = await findUser(config.user);
   await handOver('SERVICE_STATE_DIR', config.stateDir, user, (names) => names.includes(STATE_MARK));
   const apart = dataDirs(config).filter(({ dir }) => !dir.startsWith(config.stateDir + sep));
-  for (const { variable, dir } of apart)
-    await handOver(variable, dir, user, (names) => names.every((name) => IMAGE_FILES.test(name)));
+  for (const { variable, dir, isOurs } of apart) await handOver(variable, dir, user, isOurs);
   const [kernel, rootfs, initramfs] = await Promise.all([
     realpath(config.kernelPath),
     realpath(config.baseRootfs),
     realpath(config.initramfsPath),
   ]);
-  const main = join(await realpath(import.meta.dirname), 'main.ts');
+  // The program that was started: another one than main.ts in a test.
+  const main = await realpath(process.argv[1] ?? join(import.meta.dirname, 'main.ts'));
   const command = [execPath, ...process.execArgv, main, ...process.argv.slice(2)];
   const { argv, seen } = await confine(user, command, [
     config.stateDir,
@@ -64,7 +66,7 @@ export async function dropRoot(config: Config): Promise<void> {
   const env = {
     ...environment,
     SERVICE_STATE_DIR: seen(config.stateDir),
-    ...Object.fromEntries(apart.map(({ variable, dir }) => [variable, seen(dir)])),
+    ...Object.fromEntries(dataDirs(config).map(({ variable, dir }) => [variable, seen(dir)])),
     SERVICE_KERNEL_PATH: seen(kernel),
     SERVICE_BASE_ROOTFS: seen(rootfs),
     SERVICE_INITRAMFS_PATH: seen(initramfs),
@@ -123,11 +125,24 @@ export async function findUser(name: string): Promise<User> {
   );
 }
 
+interface DataDir {
+  readonly variable: string;
+  readonly dir: string;
+  /** Whether a directory with these names in it has been the daemon's before. */
+  readonly isOurs: (names: readonly string[]) => boolean;
+}
+
 /** Directories that may lie outside of the state directory. */
-function dataDirs({ imagesDir, drivesDir }: Config): { variable: string; dir: string }[] {
+function dataDirs({ imagesDir, drivesDir, snapshotsDir }: Config): DataDir[] {
+  const holdsImages: DataDir['isOurs'] = (names) => names.every((name) => IMAGE_FILES.test(name));
   return [
-    { variable: 'SERVICE_IMAGES_DIR', dir: imagesDir },
-    { variable: 'SERVICE_DRIVES_DIR', dir: drivesDir },
+    { variable: 'SERVICE_IMAGES_DIR', dir: imagesDir, isOurs: holdsImages },
+    { variable: 'SERVICE_DRIVES_DIR', dir: drivesDir, isOurs: holdsImages },
+    {
+      variable: 'SERVICE_SNAPSHOTS_DIR',
+      dir: snapshotsDir,
+      isOurs: (names) => names.includes(SNAPSHOTS_MARK),
+    },
   ];
 }
 
@@ -136,7 +151,7 @@ async function handOver(
   variable: string,
   dir: string,
   { name, uid, gid }: User,
-  isOurs: (names: readonly string[]) => boolean,
+  isOurs: DataDir['isOurs'],
 ): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const { uid: owner } = await lstat(dir);

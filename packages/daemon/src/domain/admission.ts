@@ -21,10 +21,10 @@ export interface Sizes {
 /** Below this the guest's kernel and agent do not come up: 26 MiB of kernel and initramfs, unpacked beside themselves. */
 export const MIN_MEM_SIZE_MIB = 64;
 
-// A machine that boots and idles writes about 130 MiB of its memory file, whatever its size.
-const DISK_RESERVE_MIB = 256;
-
 const MIB = 1024 * 1024;
+
+// A machine that boots and idles writes about 130 MiB of its memory file, whatever its size.
+const DISK_RESERVE_BYTES = 256 * MIB;
 
 /** Turns a request into the sandbox it asks for, within the daemon's limits. Throws INVALID_REQUEST. */
 export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
@@ -44,6 +44,8 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
     imageId: request.image_id,
     drives: (request.drives ?? []).map(({ id, read_only: readOnly = false }) => ({ id, readOnly })),
     rateLimit: request.rate_limit && limitOf(request.rate_limit),
+    parentSnapshotId: undefined,
+    isFork: false,
   };
 }
 
@@ -64,15 +66,18 @@ function within(field: string, value: number, min: number, max: number): number 
   throw AtollError.of('INVALID_REQUEST', { field, problem: `takes ${min} to ${max}, got ${value}` });
 }
 
-/** Throws INSUFFICIENT_MEMORY or INSUFFICIENT_DISK when the host cannot carry the sandbox now. */
-export async function assertRoom(sandbox: Sandbox, storage: Storage): Promise<void> {
+/**
+ * Throws INSUFFICIENT_MEMORY or INSUFFICIENT_DISK when the host cannot carry the sandbox now. `writtenBytes`: what its start
+ * writes for certain.
+ */
+export async function assertRoom(sandbox: Sandbox, storage: Storage, writtenBytes = 0): Promise<void> {
   const freeMib = Math.floor((await availableMemoryBytes()) / MIB);
   if (freeMib < sandbox.memSizeMib) {
     throw AtollError.of('INSUFFICIENT_MEMORY', { needMib: sandbox.memSizeMib, freeMib });
   }
-  const freeDiskMib = Math.floor((await storage.freeBytes()) / MIB);
-  if (freeDiskMib < DISK_RESERVE_MIB) {
-    const path = storage.machinesDir;
-    throw AtollError.of('INSUFFICIENT_DISK', { needMib: DISK_RESERVE_MIB, freeMib: freeDiskMib, path });
+  const freeBytes = await storage.freeBytes();
+  const needBytes = Math.max(DISK_RESERVE_BYTES, writtenBytes);
+  if (freeBytes < needBytes) {
+    throw AtollError.of('INSUFFICIENT_DISK', { needBytes, freeBytes, path: storage.machinesDir });
   }
 }

@@ -10,8 +10,6 @@ import type { MachineDrive } from '../ports/vmm.ts';
 import type { DriveHolder, Holders } from './holders.ts';
 import type { Attachment } from './sandbox.ts';
 
-const MIB = 1024 * 1024;
-
 // A virtio disk's serial number has 20 bytes (VIRTIO_BLK_ID_BYTES), an ext4 label 16.
 const SERIAL_DIGITS = 20;
 const LABEL_DIGITS = 8;
@@ -50,8 +48,8 @@ export class Drives {
       return { ...drive, heldBy: [] };
     } catch (error) {
       if (!(error instanceof NoSpace)) throw error;
-      const [needMib, freeMib] = [Math.ceil(error.needBytes / MIB), Math.floor(error.freeBytes / MIB)];
-      throw AtollError.of('INSUFFICIENT_DISK', { needMib, freeMib, path: error.path }, error);
+      const { needBytes, freeBytes, path } = error;
+      throw AtollError.of('INSUFFICIENT_DISK', { needBytes, freeBytes, path }, error);
     }
   }
 

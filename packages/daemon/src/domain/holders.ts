@@ -1,5 +1,6 @@
 import type { Registry } from './registry.ts';
 import type { Sandbox } from './sandbox.ts';
+import type { SnapshotBook } from './snapshot-book.ts';
 
 /** What of a sandbox, or of a snapshot of one, keeps images and drives from others. */
 type Holdings = Pick<Sandbox, 'imageId' | 'drives'>;
@@ -10,12 +11,17 @@ export interface DriveHolder {
   readonly readOnly: boolean;
 }
 
-/** Who holds images and drives: every sandbox from the start of its boot until nothing of it is left. */
+/**
+ * Who holds images and drives: every sandbox from the start of its boot until nothing of it is left, and every held snapshot. A
+ * retired checkpoint holds its image, since its disk stands on it, and no drive.
+ */
 export class Holders {
   readonly #registry: Registry;
+  readonly #book: SnapshotBook;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, book: SnapshotBook) {
     this.#registry = registry;
+    this.#book = book;
   }
 
   /** Names those that boot from an image, as errors and lists show them. */
@@ -30,6 +36,12 @@ export class Holders {
   }
 
   #all(): [holder: string, holdings: Holdings][] {
-    return this.#registry.present().map((sandbox) => [`sandbox ${sandbox.id}`, sandbox]);
+    return [
+      ...this.#registry.present().map((each): [string, Holdings] => [`sandbox ${each.id}`, each]),
+      ...this.#book.all().map(({ record }): [string, Holdings] => {
+        const { id, imageId, retiredAtUnix } = record;
+        return [`snapshot ${id}`, { imageId, drives: retiredAtUnix === undefined ? record.drives : [] }];
+      }),
+    ];
   }
 }

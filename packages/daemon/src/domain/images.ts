@@ -5,8 +5,6 @@ import { ImageRefused } from '../ports/images.ts';
 import type { ImageFault, ImageStore, StoredImage } from '../ports/images.ts';
 import type { Holders } from './holders.ts';
 
-const MIB = 1024 * 1024;
-
 /** An image with who boots from it. */
 export interface Image extends StoredImage {
   readonly heldBy: readonly string[];
@@ -96,11 +94,12 @@ export class Images {
         return AtollError.of('IMAGE_SOURCE_CHANGED', { path, sourceBytes, copyBytes }, cause);
       }
       case 'no_room': {
-        const [needMib, freeMib] = [fault.needBytes, fault.freeBytes].map((n) => Math.floor(n / MIB)) as [
-          number,
-          number,
-        ];
-        return AtollError.of('INSUFFICIENT_DISK', { needMib, freeMib, path: this.#store.imagesDir }, cause);
+        const { needBytes, freeBytes } = fault;
+        return AtollError.of(
+          'INSUFFICIENT_DISK',
+          { needBytes, freeBytes, path: this.#store.imagesDir },
+          cause,
+        );
       }
     }
   }

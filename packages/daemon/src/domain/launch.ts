@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import type { Deadline } from '../lib/deadline.ts';
-import type { AgentSession, GuestAgent } from '../ports/agent.ts';
+import type { AgentSession, GuestAgent, Identity } from '../ports/agent.ts';
 import type { CreatePhase, Metrics } from '../ports/metrics.ts';
-import { NetworkExhausted } from '../ports/network.ts';
 import type { Network, NetworkLease } from '../ports/network.ts';
+import type { SnapshotStore, StoredSnapshot } from '../ports/snapshots.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Machine, MachineDrive, Vmm } from '../ports/vmm.ts';
 import { settleDrives } from './drive-settling.ts';
 import { forGuest } from './drives.ts';
 import { assertRunnable } from './runnable.ts';
+import type { AtPoint } from '../lib/fault-points.ts';
+import type { Leases } from './leases.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
 /** What a launch needs of the outside. */
@@ -17,8 +19,11 @@ export interface LaunchPorts {
   readonly vmm: Vmm;
   readonly agent: GuestAgent;
   readonly storage: Storage;
+  readonly snapshots: SnapshotStore;
   readonly network: Network;
+  readonly leases: Leases;
   readonly metrics: Metrics;
+  readonly atPoint: AtPoint;
 }
 
 /** What a boot is given that is not of the sandbox itself. */
@@ -32,6 +37,10 @@ export interface BootInput {
 // What the guest's kernel credits as a full pool: 256 bits (random(4)).
 const ENTROPY_BYTES = 32;
 
+// A guest's clock may be late by what its setting takes: 1 ms on an idle host. Beyond this it is set again.
+const CLOCK_MS = 15;
+const CLOCK_ATTEMPTS = 6;
+
 /**
  * Brings up a sandbox from nothing: network, disk, machine, agent, identity. Answers when a command can run in it. When a step fails,
  * those before it are undone, newest first, and BOOT_FAILED says why, or NETWORK_POOL_EXHAUSTED.
@@ -42,14 +51,14 @@ export async function boot(
   { env, rootfs, drives }: BootInput,
   deadline: Deadline,
 ): Promise<Running> {
-  const { vmm, agent, storage, network, metrics } = ports;
+  const { vmm, agent, storage, network, leases, metrics } = ports;
   const { id } = sandbox;
   const total = stopwatch(metrics, 'total');
   await using stack = new AsyncDisposableStack();
   try {
     const leasing = stopwatch(metrics, 'network_lease');
-    const lease = network.lease();
-    stack.defer(() => network.release(lease));
+    const lease = leases.take(`sandbox ${id}`);
+    stack.defer(() => leases.drop(lease, `sandbox ${id}`));
     leasing();
 
     const applying = stopwatch(metrics, 'egress_apply');
@@ -69,7 +78,8 @@ export async function boot(
     const session = await orMachineEnd(machine, agent.connect(machine.agentSocket, deadline));
     stack.defer(() => session.close());
     metrics.booted(performance.now() - started);
-    await orMachineEnd(machine, introduce(session, sandbox, lease, env, deadline.signal));
+    const identity = { env, network: lease, ...namesOf(sandbox) };
+    await orMachineEnd(machine, configure(session, identity, deadline.signal));
     if (drives.length > 0)
       await orMachineEnd(machine, session.mountDrives(forGuest(sandbox.drives), deadline.signal));
     stack.defer(() => settleDrives(sandbox, machine, session));
@@ -77,39 +87,133 @@ export async function boot(
     setup();
 
     total();
-    return { machine, agent: session, lease, resources: stack.move() };
+    return { machine, agent: session, lease, sharesMemory: false, resources: stack.move() };
   } catch (error) {
-    const { aborted, reason } = deadline.signal as { aborted: boolean; reason: unknown };
-    if (aborted && reason instanceof AtollError) throw reason;
-    if (error instanceof NetworkExhausted)
-      throw AtollError.of('NETWORK_POOL_EXHAUSTED', { size: error.size }, error);
-    throw AtollError.of(
-      'BOOT_FAILED',
-      { id, reason: error instanceof Error ? error.message : String(error) },
-      error,
+    throw asFailure(error, deadline, (reason) => AtollError.of('BOOT_FAILED', { id, reason }, error));
+  }
+}
+
+/** How a sandbox comes out of a snapshot. */
+export interface Restoration {
+  readonly snapshot: StoredSnapshot;
+  readonly drives: readonly MachineDrive[];
+  /** Takes the lease for the sandbox: the snapshot's own, or with a fresh identity another. */
+  readonly claimLease: () => NetworkLease;
+  /** Makes the guest somebody else than the one that was saved. */
+  readonly freshIdentity: boolean;
+  /** Maps the snapshot's memory copy-on-write, instead of a copy of it. */
+  readonly sharesMemory: boolean;
+}
+
+/**
+ * Brings up a sandbox from a snapshot: network, disk, memory, machine, a line to its agent, state, agent, identity. Answers when a
+ * command can run in it. When a step fails, those before it are undone, newest first, the snapshot is as it was, and
+ * RESTORE_FAILED says why.
+ */
+export async function restore(
+  ports: LaunchPorts,
+  sandbox: Sandbox,
+  restoration: Restoration,
+  deadline: Deadline,
+): Promise<Running> {
+  const { vmm, agent, snapshots, network, leases, atPoint } = ports;
+  const { snapshot, drives } = restoration;
+  const { id } = sandbox;
+  await using stack = new AsyncDisposableStack();
+  try {
+    const lease = restoration.claimLease();
+    stack.defer(() => leases.drop(lease, `sandbox ${id}`));
+    await atPoint('restore:begun');
+
+    const files = await snapshots.createMachine(id, snapshot, deadline.signal);
+    stack.defer(() => snapshots.removeMachine(id));
+    await atPoint('restore:disk');
+
+    // Both beside the monitor's start, which takes as long; the guest goes on when all is done.
+    const memory = await provideMemory(snapshots, restoration, files.memory, deadline.signal);
+    const ready = Promise.all([memory.filled, applyRules(network, lease, sandbox, deadline.signal)]);
+    stack.defer(() => ready.then(ignore, ignore));
+    const nic = { tap: lease.tap, mac: snapshot.record.lease.mac };
+    const machine = await vmm.prepare({ ...sandbox, ...files, nic, drives }, memory.frozen, deadline);
+    stack.defer(() => machine.stop());
+    await atPoint('restore:prepared');
+
+    const line = await agent.attach(machine.agentSocket, deadline);
+    stack.defer(() => line.close());
+    await atPoint('restore:attached');
+    await ready;
+    await atPoint('restore:filled');
+    const state = { file: snapshot.state, holdsMemory: snapshot.memory === undefined };
+    await orMachineEnd(machine, machine.load(state, deadline));
+    await atPoint('restore:loaded');
+    const session = await orMachineEnd(machine, line.open(deadline));
+    stack.defer(() => session.close());
+    stack.defer(() => settleDrives(sandbox, machine, session));
+    await atPoint('restore:opened');
+    const identity = restoration.freshIdentity ? { ...namesOf(sandbox), network: lease } : {};
+    await orMachineEnd(machine, configure(session, identity, deadline.signal));
+    await atPoint('restore:configured');
+
+    const shares = memory.frozen !== undefined;
+    return { machine, agent: session, lease, sharesMemory: shares, resources: stack.move() };
+  } catch (error) {
+    throw asFailure(error, deadline, (reason) =>
+      AtollError.of('RESTORE_FAILED', { id: snapshot.record.id, reason }, error),
     );
   }
 }
 
-/** Tells a fresh guest who it is. */
-function introduce(
-  session: AgentSession,
-  sandbox: Sandbox,
-  network: NetworkLease,
-  env: Readonly<Record<string, string>>,
+/** Puts in force what a lease was given, again when it was before. */
+async function applyRules(
+  network: Network,
+  lease: NetworkLease,
+  { egress, rateLimit }: Sandbox,
   signal: AbortSignal,
 ): Promise<void> {
-  return session.configure(
-    {
-      env,
-      network,
-      hostname: hostnameOf(sandbox),
-      machineId: sandbox.id.replaceAll('-', ''),
-      clockUnixNs: BigInt(Date.now()) * 1_000_000n,
-      entropy: randomBytes(ENTROPY_BYTES),
-    },
-    signal,
-  );
+  await network.applyEgress(lease, egress, signal);
+  if (rateLimit) await network.applyRateLimit(lease, rateLimit, signal);
+}
+
+/** The memory that a machine is loaded with: the frozen one, or a copy that is under way. A state that holds it needs neither. */
+async function provideMemory(
+  snapshots: SnapshotStore,
+  { snapshot, sharesMemory }: Restoration,
+  to: string,
+  signal: AbortSignal,
+): Promise<{ readonly frozen?: string; readonly filled: Promise<void> }> {
+  if (snapshot.memory === undefined) return { filled: Promise.resolve() };
+  if (sharesMemory) return { frozen: snapshot.memory, filled: Promise.resolve() };
+  return snapshots.copyMemory(snapshot, to, signal);
+}
+
+function ignore(): void {
+  // Told elsewhere.
+}
+
+/** What a failed launch is told as: with the code it has, else by `otherwise`. */
+function asFailure(error: unknown, { signal }: Deadline, otherwise: (reason: string) => AtollError): unknown {
+  const { aborted, reason } = signal as { aborted: boolean; reason: unknown };
+  if (aborted && reason instanceof AtollError) return reason;
+  return error instanceof AtollError ? error : otherwise(reasonOf(error));
+}
+
+/** The names a guest has by its sandbox. */
+function namesOf(sandbox: Sandbox): Pick<Identity, 'hostname' | 'machineId'> {
+  return { hostname: hostnameOf(sandbox), machineId: sandbox.id.replaceAll('-', '') };
+}
+
+/**
+ * Tells a guest who it is, and what it needs each time it begins to run: the time, and randomness that no other has. A clock that
+ * was long on its way is set again: on a busy host the first may be late.
+ */
+async function configure(session: AgentSession, identity: Identity, signal: AbortSignal): Promise<void> {
+  let news: Identity = { ...identity, entropy: randomBytes(ENTROPY_BYTES) };
+  for (let attempt = 0; attempt < CLOCK_ATTEMPTS; attempt += 1) {
+    const sent = performance.now();
+    await session.configure({ ...news, clockUnixNs: BigInt(Date.now()) * 1_000_000n }, signal);
+    if (performance.now() - sent < CLOCK_MS) return;
+    news = {};
+  }
 }
 
 /** A sandbox's name made a host name, in which neither an underscore nor a hyphen at an end may stand (RFC 1123). */

@@ -17,6 +17,8 @@ function sandbox(id: string, name?: string): Sandbox {
     imageId: undefined,
     rateLimit: undefined,
     drives: [],
+    parentSnapshotId: undefined,
+    isFork: false,
   };
 }
 
@@ -25,6 +27,7 @@ function running(): Running {
     machine: new FakeMachine(1, ''),
     agent: new FakeSession(),
     lease: new FakeNetwork(1).lease(),
+    sharesMemory: false,
     resources: new AsyncDisposableStack(),
   };
 }
@@ -46,6 +49,31 @@ test('a name has one holder, from its start to the end of its clean-up', () => {
   expect(() => registry.reserve(sandbox('b', 'web'))).toThrow(codeOf('NAME_TAKEN'));
   registry.forget('a');
   registry.reserve(sandbox('b', 'web'));
+});
+
+test('a held snapshot keeps its name from everyone but what comes out of it', () => {
+  const registry = new Registry();
+  registry.keepName('web', 's');
+  expect(() => registry.reserve(sandbox('a', 'web'))).toThrow('name already taken: web (held by snapshot s)');
+  registry.reserve({ ...sandbox('b', 'web'), parentSnapshotId: 's' });
+  registry.forget('b');
+  registry.dropName('web', 'another');
+  expect(registry.nameHolder('web', undefined)).toBe('snapshot s');
+  registry.dropName('web', 's');
+  registry.reserve(sandbox('a', 'web'));
+});
+
+test('a sandbox that is being snapshotted says so, and goes on or ends', () => {
+  const registry = new Registry();
+  liveOne(registry, 'a');
+  const { running: held } = registry.beginSnapshot('a');
+  expect(() => registry.live('a', 'be reached')).toThrow('is snapshotting');
+  expect(() => registry.beginStop('a')).toThrow(codeOf('ILLEGAL_STATE'));
+  registry.goLive('a', held);
+  registry.beginSnapshot('a');
+  registry.endSnapshot('a');
+  expect(() => registry.live('a', 'be reached')).toThrow(codeOf('NOT_FOUND'));
+  registry.forget('a');
 });
 
 test('only a live sandbox is listed and reached; one that starts says so, one that stops is gone', () => {

@@ -23,22 +23,55 @@ const LOST_KEPT = 1000;
 export class Registry {
   readonly #byId = new Map<string, Entry>();
   readonly #byName = new Map<string, Entry>();
+  /** Ids of held snapshots, by name. */
+  readonly #kept = new Map<string, string>();
 
-  /** Enters a sandbox that is about to start and gives it its name, or throws NAME_TAKEN. */
+  /**
+   * Enters a sandbox that is about to start and gives it its name, or throws NAME_TAKEN. It may have the name of the snapshot it
+   * comes from.
+   */
   reserve(sandbox: Sandbox): void {
     const { name } = sandbox;
-    const holder = name === undefined ? undefined : this.#byName.get(name);
-    if (holder !== undefined && name !== undefined && holder.state !== 'lost') {
-      throw AtollError.of('NAME_TAKEN', { name, holder: `sandbox ${holder.sandbox.id}` });
-    }
+    const holder = name === undefined ? undefined : this.nameHolder(name, sandbox.parentSnapshotId);
+    if (name !== undefined && holder !== undefined) throw AtollError.of('NAME_TAKEN', { name, holder });
     const entry: Entry = { sandbox, state: 'starting' };
     this.#byId.set(sandbox.id, entry);
     if (name !== undefined) this.#byName.set(name, entry);
   }
 
+  /** Who has a name, in words; undefined when it is free, also when only this snapshot has it. */
+  nameHolder(name: string, exceptSnapshot: string | undefined): string | undefined {
+    const entry = this.#byName.get(name);
+    if (entry !== undefined && entry.state !== 'lost') return `sandbox ${entry.sandbox.id}`;
+    const snapshot = this.#kept.get(name);
+    return snapshot === undefined || snapshot === exceptSnapshot ? undefined : `snapshot ${snapshot}`;
+  }
+
+  /** Keeps a name for a held snapshot; the sandbox that had it may still be stopping. */
+  keepName(name: string | undefined, snapshotId: string): void {
+    if (name !== undefined) this.#kept.set(name, snapshotId);
+  }
+
+  /** Gives a snapshot's name free. */
+  dropName(name: string | undefined, snapshotId: string): void {
+    if (name !== undefined && this.#kept.get(name) === snapshotId) this.#kept.delete(name);
+  }
+
   goLive(id: string, running: Running): void {
     const entry = this.#move(id, 'live');
     entry.running = running;
+  }
+
+  /** Takes a live sandbox out of service for a snapshot, to be followed by `goLive` or `beginStop`. Throws when it is not live. */
+  beginSnapshot(idOrName: string): LiveSandbox {
+    const live = this.live(idOrName, 'be snapshotted');
+    this.#move(live.sandbox.id, 'snapshotting');
+    return live;
+  }
+
+  /** Takes a sandbox that was snapshotted out of service for good. */
+  endSnapshot(id: string): void {
+    this.#move(id, 'stopping');
   }
 
   /** Takes a live sandbox out of service; its name stays taken until `forget`. Throws when it is not live. */
@@ -78,7 +111,7 @@ export class Registry {
       const { id } = entry.sandbox;
       throw AtollError.of('SANDBOX_UNREACHABLE', { id, reason: entry.lostBecause ?? 'its VM ended' });
     }
-    if (entry.running === undefined) {
+    if (entry.running === undefined || entry.state === 'snapshotting') {
       throw AtollError.of('ILLEGAL_STATE', { id: entry.sandbox.id, state: entry.state, action });
     }
     return { sandbox: entry.sandbox, running: entry.running };

@@ -25,6 +25,10 @@ export interface Sandbox {
   /** Undefined: as much as the host gives. */
   readonly rateLimit: RateLimit | undefined;
   readonly drives: readonly Attachment[];
+  /** The snapshot it came from. */
+  readonly parentSnapshotId: string | undefined;
+  /** A fork is not kept when it is stopped: its state is in its snapshot. */
+  readonly isFork: boolean;
 }
 
 /** A sandbox that is or was, as the history has it. */
@@ -35,6 +39,8 @@ export interface Running {
   readonly machine: Machine;
   readonly agent: AgentSession;
   readonly lease: NetworkLease;
+  /** Whether its memory is a snapshot's, with its own changes kept to itself. */
+  readonly sharesMemory: boolean;
   /** Ends the machine and gives back all that was taken for it, newest first. */
   readonly resources: AsyncDisposableStack;
 }

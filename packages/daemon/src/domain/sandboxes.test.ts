@@ -1,57 +1,25 @@
-import { pino } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, test, vi } from 'vitest';
-import { FakeAgent } from '../testing/fake-agent.ts';
-import { FakeDrives } from '../testing/fake-drives.ts';
-import { FakeHistory } from '../testing/fake-history.ts';
-import { FakeImages } from '../testing/fake-images.ts';
-import { FakeMetrics } from '../testing/fake-metrics.ts';
-import { FakeNetwork } from '../testing/fake-network.ts';
-import { FakeStorage } from '../testing/fake-storage.ts';
-import { FakeVmm } from '../testing/fake-vmm.ts';
+import { fakeService } from '../testing/fake-service.ts';
 import { Activity } from './activity.ts';
-import { Drives } from './drives.ts';
 import { Guests } from './guests.ts';
-import { Holders } from './holders.ts';
-import { Images } from './images.ts';
-import { Registry } from './registry.ts';
-import { Sandboxes } from './sandboxes.ts';
-import { Streams } from './streams.ts';
 
 const SIZES = { vcpuCount: 2, maxVcpuCount: 4, memSizeMib: 128, maxMemSizeMib: 256 };
 const PHASES = ['network_lease', 'egress_apply', 'rootfs_clone', 'setup', 'total'];
 const { signal } = new AbortController();
 
 async function setUp() {
-  const ports = {
-    vmm: new FakeVmm(),
-    agent: new FakeAgent(),
-    storage: await FakeStorage.open(),
-    network: new FakeNetwork(4),
-    history: new FakeHistory(),
-    metrics: new FakeMetrics(),
-  };
-  const registry = new Registry();
-  const streams = new Streams(ports.metrics, new Activity());
-  const options = { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 };
-  const log = pino({ level: 'silent' });
-  const imageStore = new FakeImages();
-  const holders = new Holders(registry);
-  const images = await Images.open(imageStore, holders, log);
-  const driveStore = await FakeDrives.open();
-  const drives = await Drives.open(driveStore, holders, log);
-  const sandboxes = new Sandboxes(ports, registry, streams, { images, drives }, options, log);
-  const stack = new AsyncDisposableStack();
-  stack.use(ports.storage);
-  stack.use(driveStore);
-  stack.defer(() => sandboxes.shutdown());
+  const own = await fakeService({ sizes: SIZES });
+  const { fakes, registry, services } = own;
   const leftovers = async () => [
-    ...ports.vmm.machines.keys(),
-    ...(await ports.storage.listMachines()),
-    ...ports.network.policies.keys(),
+    ...fakes.vmm.machines.keys(),
+    ...(await fakes.storage.listMachines()),
+    ...fakes.network.policies.keys(),
   ];
+  const { sandboxes, images, drives } = services;
+  const { imageStore, driveStore } = own;
   return {
-    ...ports,
+    ...fakes,
     registry,
     sandboxes,
     images,
@@ -59,7 +27,7 @@ async function setUp() {
     drives,
     driveStore,
     leftovers,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => own[Symbol.asyncDispose](),
   };
 }
 

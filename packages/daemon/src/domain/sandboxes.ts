@@ -1,26 +1,16 @@
 import type { CreateSandbox } from '@atoll/contract/sandboxes';
 import type { Logger } from 'pino';
-import { Deadline } from '../lib/deadline.ts';
-import { AtollError, reasonOf } from '../lib/errors.ts';
-import { Semaphore } from '../lib/semaphore.ts';
+import type { Deadline } from '../lib/deadline.ts';
 import type { History, HistoryQuery } from '../ports/history.ts';
 import { assertRoom, specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
 import type { Drives } from './drives.ts';
 import type { Images } from './images.ts';
 import { boot } from './launch.ts';
-import type { BootInput, LaunchPorts } from './launch.ts';
+import type { LaunchPorts } from './launch.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './registry.ts';
-import type { PastSandbox, Running, Sandbox } from './sandbox.ts';
-import type { Streams } from './streams.ts';
-import { nowUnix } from './time.ts';
-
-export interface SandboxesOptions {
-  readonly sizes: Sizes;
-  readonly bootTimeoutMs: number;
-  /** Boots at a time; the others wait. More than the processors can carry makes all of them late. */
-  readonly concurrentBoots: number;
-}
+import type { PastSandbox, Sandbox } from './sandbox.ts';
 
 export interface SandboxPorts extends LaunchPorts {
   readonly history: History;
@@ -36,35 +26,30 @@ export interface Catalogues {
 export class Sandboxes {
   readonly #ports: SandboxPorts;
   readonly #registry: Registry;
+  readonly #lifecycle: Lifecycle;
   readonly #catalogues: Catalogues;
-  readonly #streams: Streams;
-  readonly #options: SandboxesOptions;
+  readonly #sizes: Sizes;
   readonly #log: Logger;
-  readonly #boots: Semaphore;
-  /** Creates and stops under way, so that a shutdown can wait for them. */
-  readonly #underWay = new Set<Promise<unknown>>();
-  readonly #shutdown = new AbortController();
 
   constructor(
     ports: SandboxPorts,
     registry: Registry,
-    streams: Streams,
+    lifecycle: Lifecycle,
     catalogues: Catalogues,
-    options: SandboxesOptions,
+    sizes: Sizes,
     log: Logger,
   ) {
     this.#ports = ports;
     this.#registry = registry;
+    this.#lifecycle = lifecycle;
     this.#catalogues = catalogues;
-    this.#streams = streams;
-    this.#options = options;
+    this.#sizes = sizes;
     this.#log = log;
-    this.#boots = new Semaphore(options.concurrentBoots);
   }
 
   /** Creates a sandbox; a command can run in it when this answers. Aborting undoes whatever was done. */
   async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
-    const sandbox = specify(request, this.#options.sizes);
+    const sandbox = specify(request, this.#sizes);
     const { images, drives } = this.#catalogues;
     const { imageId } = sandbox;
     drives.assertFree(sandbox.drives);
@@ -73,8 +58,13 @@ export class Sandboxes {
       rootfs: imageId === undefined ? undefined : images.find(imageId).path,
       drives: drives.forMachine(sandbox.drives),
     };
+    const launch = async (deadline: Deadline) => {
+      await assertRoom(sandbox, this.#ports.storage);
+      await drives.assertReadable(sandbox.drives);
+      return boot(this.#ports, sandbox, input, deadline);
+    };
     // Nothing is waited for before the sandbox is in the registry: from then on it holds its image and drives.
-    return this.#track(this.#launch(sandbox, input, AbortSignal.any([signal, this.#shutdown.signal])));
+    return this.#lifecycle.start(sandbox, { launch }, signal);
   }
 
   get(idOrName: string): Sandbox {
@@ -104,107 +94,14 @@ export class Sandboxes {
       return;
     }
     const { sandbox, running } = this.#registry.beginStop(idOrName);
-    this.#streams.end(sandbox.id, 'destroyed');
-    await this.#track(this.#end(sandbox, running));
+    await this.#lifecycle.end(sandbox, running, { reason: 'destroyed' });
     this.#log.info({ sandbox_id: sandbox.id }, 'sandbox destroyed');
   }
 
   /** Gives up every create and ends every sandbox; answers when nothing of them is left. */
   async shutdown(): Promise<void> {
-    this.#shutdown.abort(AtollError.of('SHUTTING_DOWN', {}));
-    this.#streams.shutdown();
-    for (const { sandbox } of this.#registry.list()) void this.#track(this.destroy(sandbox.id));
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-  }
-
-  async #launch(sandbox: Sandbox, input: BootInput, signal: AbortSignal): Promise<Sandbox> {
-    const { id } = sandbox;
-    this.#registry.reserve(sandbox);
-    try {
-      using _place = await this.#boots.acquire(signal);
-      await assertRoom(sandbox, this.#ports.storage);
-      await this.#catalogues.drives.assertReadable(sandbox.drives);
-      using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
-      const running = await boot(this.#ports, sandbox, input, deadline);
-      await this.#enter(sandbox, running);
-    } catch (error) {
-      this.#registry.forget(id);
-      this.#log.warn({ sandbox_id: id, reason: reasonOf(error) }, 'sandbox not created');
-      throw error;
-    }
-    this.#ports.metrics.sandboxCreated();
-    this.#countActive();
-    this.#log.info({ sandbox_id: id, sandbox_name: sandbox.name }, 'sandbox created');
-    return sandbox;
-  }
-
-  /** Makes a sandbox that runs one that lives. When that cannot be written down it is ended again. */
-  async #enter(sandbox: Sandbox, running: Running): Promise<void> {
-    const { id } = sandbox;
-    try {
-      this.#ports.history.began(sandbox);
-    } catch (error) {
-      await this.#release(sandbox, running);
-      const reason = `its history cannot be written: ${reasonOf(error)}`;
-      throw AtollError.of('BOOT_FAILED', { id, reason }, error);
-    }
-    this.#registry.goLive(id, running);
-    this.#watch(sandbox, running);
-  }
-
-  /** Notices when a machine ends by itself, and clears up behind it. */
-  #watch(sandbox: Sandbox, { machine }: Running): void {
-    const { id } = sandbox;
-    void machine.exited.then(async (reason) => {
-      const lost = this.#registry.lose(id, reason);
-      if (lost === undefined) return; // It is being stopped: the end was asked for.
-      this.#streams.end(id, 'lost');
-      this.#log.warn({ sandbox_id: id, reason, console: machine.console() }, 'sandbox lost');
-      this.#noteEnd(sandbox);
-      await this.#track(this.#release(sandbox, lost.running));
-      this.#countActive();
+    await this.#lifecycle.shutdown(() => {
+      for (const { sandbox } of this.#registry.list()) void this.destroy(sandbox.id);
     });
-  }
-
-  async #end(sandbox: Sandbox, running: Running): Promise<void> {
-    this.#noteEnd(sandbox);
-    try {
-      await this.#release(sandbox, running);
-    } finally {
-      this.#registry.forget(sandbox.id);
-      this.#countActive();
-    }
-  }
-
-  /** An end that cannot be written is the next start's to notice. */
-  #noteEnd({ id }: Sandbox): void {
-    try {
-      this.#ports.history.ended(id, { reason: 'destroyed', atUnix: nowUnix() });
-    } catch (error) {
-      this.#log.error({ sandbox_id: id, reason: reasonOf(error) }, 'the end of a sandbox not written down');
-    }
-  }
-
-  /** What cannot be given back is logged, and reclaimed at the daemon's next start. */
-  async #release(sandbox: Sandbox, { resources }: Running): Promise<void> {
-    try {
-      await resources.disposeAsync();
-    } catch (error) {
-      this.#log.error({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'sandbox not cleaned up entirely');
-    }
-  }
-
-  #countActive(): void {
-    this.#ports.metrics.sandboxesActive(this.#registry.list().length);
-  }
-
-  #track<T>(work: Promise<T>): Promise<T> {
-    const settled = work.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#underWay.add(settled);
-    void settled.then(() => this.#underWay.delete(settled));
-    return work;
   }
 }

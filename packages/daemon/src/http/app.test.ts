@@ -1,25 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Activity } from '../domain/activity.ts';
-import { ExecStreams } from '../domain/exec-streams.ts';
-import { Drives } from '../domain/drives.ts';
-import { Exec } from '../domain/exec.ts';
-import { Guests } from '../domain/guests.ts';
-import { Holders } from '../domain/holders.ts';
-import { Images } from '../domain/images.ts';
-import { Ptys } from '../domain/ptys.ts';
-import { Registry } from '../domain/registry.ts';
-import { Sandboxes } from '../domain/sandboxes.ts';
-import { Streams } from '../domain/streams.ts';
 import { RequestScope } from '../lib/request-context.ts';
-import { FakeAgent } from '../testing/fake-agent.ts';
-import { FakeImages } from '../testing/fake-images.ts';
-import { FakeNetwork } from '../testing/fake-network.ts';
-import { FakeDrives } from '../testing/fake-drives.ts';
-import { FakeHistory } from '../testing/fake-history.ts';
-import { FakeMetrics } from '../testing/fake-metrics.ts';
-import { FakeStorage } from '../testing/fake-storage.ts';
-import { FakeVmm } from '../testing/fake-vmm.ts';
+import { fakeService } from '../testing/fake-service.ts';
 import { buildApp } from './app.ts';
 
 const SIZES = { vcpuCount: 2, maxVcpuCount: 16, memSizeMib: 128, maxMemSizeMib: 256 };
@@ -31,42 +13,8 @@ beforeEach(() => {
 afterEach(() => stack.disposeAsync());
 
 async function start({ authToken }: { authToken?: string } = {}) {
-  const metrics = new FakeMetrics();
-  const storage = stack.use(await FakeStorage.open());
-  const ports = {
-    vmm: new FakeVmm(),
-    agent: new FakeAgent(),
-    storage,
-    network: new FakeNetwork(4),
-    metrics,
-    history: new FakeHistory(),
-  };
+  const { services } = stack.use(await fakeService({ sizes: SIZES }));
   const log = pino({ level: 'silent' });
-  const registry = new Registry();
-  const activity = new Activity();
-  const streams = new Streams(metrics, activity);
-  const guests = new Guests(registry, activity);
-  const holders = new Holders(registry);
-  const images = await Images.open(new FakeImages(), holders, log);
-  const drives = await Drives.open(stack.use(await FakeDrives.open()), holders, log);
-  const sandboxes = new Sandboxes(
-    ports,
-    registry,
-    streams,
-    { images, drives },
-    { sizes: SIZES, bootTimeoutMs: 1000, concurrentBoots: 2 },
-    log,
-  );
-  const services = {
-    sandboxes,
-    guests,
-    images,
-    drives,
-    exec: new Exec(guests, metrics, 64),
-    execStreams: new ExecStreams(guests, streams, log),
-    ptys: new Ptys(guests, streams),
-    renderMetrics: () => metrics.render(),
-  };
   const options = { authToken, maxBodyBytes: 1024, log, scope: new RequestScope(), version: '0' };
   const app = await buildApp(services, options);
   stack.defer(() => app.close());

@@ -26,6 +26,7 @@ import { operationalRoutes } from './routes/operational.ts';
 import { ptyRoutes } from './routes/pty.ts';
 import { rawFileRoutes } from './routes/raw-files.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
+import { snapshotRoutes } from './routes/snapshots.ts';
 import type { Services } from './services.ts';
 import { Upgrades } from './upgrades.ts';
 import { validateRequests } from './validation.ts';
@@ -114,6 +115,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(historyRoutes(services));
   await app.register(imageRoutes(services));
   await app.register(driveRoutes(services));
+  await app.register(snapshotRoutes(services));
   await app.register(execRoutes(services));
   const upgrades = new Upgrades(app, [PTY_PROTOCOL]);
   await app.register(execStreamRoutes(services, upgrades));

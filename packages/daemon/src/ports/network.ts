@@ -42,6 +42,8 @@ export interface Network {
   readonly size: number;
   /** Takes a free device. Throws NetworkExhausted, at once, when there is none. */
   lease(): NetworkLease;
+  /** Takes this very device. Answers false when it is leased, or the lease is not one of this host's network. */
+  hold(lease: NetworkLease): boolean;
   /** Puts a policy in force on a lease that is held, in place of the one before, in one step. */
   applyEgress(lease: NetworkLease, policy: EgressPolicy | undefined, signal: AbortSignal): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import type { EgressPolicy, NetworkLease } from './network.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { MachineFiles } from './storage.ts';
 import type { VmmProfile } from './vmm.ts';
 
@@ -16,6 +17,10 @@ export interface SnapshotRecord {
   readonly vcpuCount: number;
   readonly memSizeMib: number;
   readonly egress: EgressPolicy | undefined;
+  /** Undefined: its disk stands on the default root file system. */
+  readonly imageId: string | undefined;
+  readonly rateLimit: RateLimit | undefined;
+  readonly drives: readonly { readonly id: string; readonly readOnly: boolean }[];
   /** Who its guest is on the network. */
   readonly lease: NetworkLease;
   readonly vmm: VmmProfile;

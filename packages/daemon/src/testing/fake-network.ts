@@ -23,6 +23,14 @@ export class FakeNetwork implements Network {
     return lease;
   }
 
+  hold(lease: NetworkLease): boolean {
+    const place = this.#free.findIndex((free) => free.slot === lease.slot && free.address === lease.address);
+    if (place === -1) return false;
+    this.#free.splice(place, 1);
+    this.#leased.add(lease.slot);
+    return true;
+  }
+
   applyEgress(lease: NetworkLease, policy: EgressPolicy | undefined, signal: AbortSignal): Promise<void> {
     return Promise.try(() => {
       signal.throwIfAborted();

@@ -16,6 +16,8 @@ export class FakeSnapshots implements SnapshotStore {
   readonly #machinesDir: string;
   /** What the next `findFault` answers. */
   fault: SnapshotFault | undefined;
+  /** Ids of those whose state holds the memory. */
+  readonly #inState = new Set<string>();
 
   private constructor(snapshotsDir: string, machinesDir: string) {
     this.snapshotsDir = snapshotsDir;
@@ -73,16 +75,16 @@ export class FakeSnapshots implements SnapshotStore {
       discard: putBack,
       commit: async (record, memoryInState) => {
         await access(join(dir, 'state'));
-        if (!memoryInState) await rename(machine.memory, memory);
+        if (memoryInState) this.#inState.add(id);
+        else await rename(machine.memory, memory);
         await rename(machine.rootDisk, disk);
         return this.#write(record);
       },
     };
   }
 
-  async retire({ record }: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
-    const memory = this.#stored(record).memory;
-    return { ...(await this.#write({ ...record, retiredAtUnix })), memory };
+  retire({ record }: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
+    return this.#write({ ...record, retiredAtUnix });
   }
 
   async findFault({ record }: StoredSnapshot): Promise<SnapshotFault | undefined> {
@@ -134,7 +136,8 @@ export class FakeSnapshots implements SnapshotStore {
 
   #stored(record: SnapshotRecord): StoredSnapshot {
     const dir = this.#dir(record.id);
-    return { record, state: join(dir, 'state'), memory: join(dir, 'memory') };
+    const memory = this.#inState.has(record.id) ? undefined : join(dir, 'memory');
+    return { record, state: join(dir, 'state'), memory };
   }
 
   #dir(id: string): string {

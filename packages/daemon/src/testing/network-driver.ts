@@ -46,6 +46,7 @@ stack.use(await MetadataServer.listen({ host: plan.gateway, port: plan.metadataP
 const methods = {
   size: () => network.size,
   lease: () => network.lease(),
+  hold: ({ lease }: { lease: NetworkLease }) => network.hold(lease),
   applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: boolean }) =>
     network.applyEgress(lease, policy, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
   applyRateLimit: ({ lease, limit, abort }: { lease: NetworkLease; limit?: RateLimit; abort?: boolean }) =>

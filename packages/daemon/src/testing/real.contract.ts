@@ -51,7 +51,6 @@ snapshotSuite('LocalSnapshots', async () => {
       await LocalSnapshots.open({
         snapshotsDir: join(dir, 'snapshots'),
         machinesDir: storage.machinesDir,
-        baseRootfs: config.baseRootfs,
         onFault: (id, error) => expect.unreachable(`layer ${id}: ${String(error)}`),
       }),
     );

@@ -18,6 +18,7 @@ networkSuite('LinuxNetwork', async () => {
   const { driver } = lab;
   const network = {
     lease: async () => (await driver.call('lease')) as NetworkLease,
+    hold: async (lease: NetworkLease) => (await driver.call('hold', { lease })) as boolean,
     applyEgress: async (lease: NetworkLease, policy: unknown, signal: AbortSignal) => {
       await driver.call('applyEgress', { lease, policy, abort: signal.aborted });
     },

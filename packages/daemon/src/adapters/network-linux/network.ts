@@ -65,6 +65,14 @@ export class LinuxNetwork implements Network {
     return lease;
   }
 
+  hold(lease: NetworkLease): boolean {
+    const place = this.#free.findIndex((free) => isSame(free, lease));
+    if (place === -1) return false;
+    this.#free.splice(place, 1);
+    this.#leased.add(lease.slot);
+    return true;
+  }
+
   async applyEgress(
     lease: NetworkLease,
     policy: EgressPolicy | undefined,

@@ -20,7 +20,6 @@ const FLATTEN_MS = 10 * 60_000;
  */
 export class Layers {
   readonly #dir: string;
-  readonly #baseRootfs: string;
   readonly #onFault: (id: string, error: unknown) => void;
   /** By layer: the one it stands on, or undefined for the base. */
   readonly #parents = new Map<string, string | undefined>();
@@ -28,20 +27,15 @@ export class Layers {
   readonly #flattening = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
 
-  private constructor(dir: string, baseRootfs: string, onFault: (id: string, error: unknown) => void) {
+  private constructor(dir: string, onFault: (id: string, error: unknown) => void) {
     this.#dir = dir;
-    this.#baseRootfs = baseRootfs;
     this.#onFault = onFault;
   }
 
   /** Reads the layers of a directory. `onFault` hears of work in the background that failed. */
-  static async open(
-    dir: string,
-    baseRootfs: string,
-    onFault: (id: string, error: unknown) => void,
-  ): Promise<Layers> {
+  static async open(dir: string, onFault: (id: string, error: unknown) => void): Promise<Layers> {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    const layers = new Layers(dir, baseRootfs, onFault);
+    const layers = new Layers(dir, onFault);
     for (const name of await readdir(dir)) {
       // Everything else is a flattening that was cut off.
       if (name.endsWith(SUFFIX)) await layers.#enter(basename(name, SUFFIX));
@@ -152,14 +146,12 @@ export class Layers {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(FLATTEN_MS)]);
     const path = this.path(id);
     const draft = join(this.#dir, `${id}.flat`);
+    const bottom = this.chain(id).at(-1) ?? id;
+    const { backing: base = '' } = await readLayerHeader(this.path(bottom));
     try {
       await run('cp', ['--reflink=auto', path, draft], signal);
       await chmod(draft, 0o600);
-      await run(
-        'qemu-img',
-        ['rebase', '-q', '-f', 'qcow2', '-F', 'raw', '-b', this.#baseRootfs, draft],
-        signal,
-      );
+      await run('qemu-img', ['rebase', '-q', '-f', 'qcow2', '-F', 'raw', '-b', base, draft], signal);
       await chmod(draft, 0o400);
       if (!this.#parents.has(id)) return;
       await rename(draft, path);

@@ -36,7 +36,6 @@ function open(): Promise<LocalSnapshots> {
   return LocalSnapshots.open({
     snapshotsDir: join(dir, 'snapshots'),
     machinesDir: storage.machinesDir,
-    baseRootfs: base,
     onFault: (id, error) => expect.unreachable(`layer ${id}: ${String(error)}`),
   });
 }
@@ -62,6 +61,9 @@ async function next(from: StoredSnapshot | undefined, generation: number): Promi
     vcpuCount: 1,
     memSizeMib: 1,
     egress: undefined,
+    imageId: undefined,
+    rateLimit: undefined,
+    drives: [],
     lease: LEASE,
     vmm: VMM,
     agentGeneration: 2,

@@ -29,6 +29,11 @@ const Manifest = z.object({
       deny_cidrs: z.array(z.string()),
     })
     .nullable(),
+  image_id: z.string().nullable(),
+  drives: z.array(z.object({ id: z.string(), read_only: z.boolean() })),
+  rate_limit: z
+    .object({ bandwidth_bytes_per_sec: Count.nullable(), ops_per_sec: Count.nullable() })
+    .nullable(),
   lease: z.object({
     slot: Count,
     tap: z.string(),
@@ -71,7 +76,7 @@ export async function writeManifest(dir: string, record: SnapshotRecord, files: 
 }
 
 function toRecord(manifest: Manifest): SnapshotRecord {
-  const { egress, lease } = manifest;
+  const { egress, lease, rate_limit: limit } = manifest;
   return {
     id: manifest.id,
     createdAtUnix: manifest.created_at_unix,
@@ -84,6 +89,14 @@ function toRecord(manifest: Manifest): SnapshotRecord {
     memSizeMib: manifest.mem_size_mib,
     egress: egress
       ? { mode: egress.mode, allowCidrs: egress.allow_cidrs, denyCidrs: egress.deny_cidrs }
+      : undefined,
+    imageId: manifest.image_id ?? undefined,
+    drives: manifest.drives.map(({ id, read_only: readOnly }) => ({ id, readOnly })),
+    rateLimit: limit
+      ? {
+          bandwidthBytesPerSec: limit.bandwidth_bytes_per_sec ?? undefined,
+          opsPerSec: limit.ops_per_sec ?? undefined,
+        }
       : undefined,
     lease: {
       slot: lease.slot,
@@ -99,7 +112,7 @@ function toRecord(manifest: Manifest): SnapshotRecord {
 }
 
 function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
-  const { egress, lease } = record;
+  const { egress, lease, rateLimit: limit } = record;
   return {
     format: FORMAT,
     id: record.id,
@@ -113,6 +126,11 @@ function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
     mem_size_mib: record.memSizeMib,
     egress: egress
       ? { mode: egress.mode, allow_cidrs: [...egress.allowCidrs], deny_cidrs: [...egress.denyCidrs] }
+      : null,
+    image_id: record.imageId ?? null,
+    drives: record.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
+    rate_limit: limit
+      ? { bandwidth_bytes_per_sec: limit.bandwidthBytesPerSec ?? null, ops_per_sec: limit.opsPerSec ?? null }
       : null,
     lease: {
       slot: lease.slot,

@@ -26,7 +26,6 @@ const STATE_BYTES = 2 * MIB;
 export interface LocalSnapshotsOptions {
   readonly snapshotsDir: string;
   readonly machinesDir: string;
-  readonly baseRootfs: string;
   /** Hears of work in the background that failed; nothing is lost then but room. */
   readonly onFault: (id: string, error: unknown) => void;
 }
@@ -55,8 +54,8 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
   }
 
   static async open(options: LocalSnapshotsOptions): Promise<LocalSnapshots> {
-    const { snapshotsDir, machinesDir, baseRootfs, onFault } = options;
-    const layers = await Layers.open(join(snapshotsDir, 'layers'), baseRootfs, onFault);
+    const { snapshotsDir, machinesDir, onFault } = options;
+    const layers = await Layers.open(join(snapshotsDir, 'layers'), onFault);
     const renames = await canRename(machinesDir, snapshotsDir);
     const store = new LocalSnapshots(options, layers, renames);
     for (const dir of [store.#heldDir, store.#damagedDir]) await mkdir(dir, { recursive: true, mode: 0o700 });

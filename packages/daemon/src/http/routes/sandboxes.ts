@@ -6,10 +6,10 @@ import {
   SandboxItem,
   SandboxList,
   SandboxParams,
+  Stopped,
 } from '@atoll/contract/sandboxes';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Sandbox } from '../../domain/sandbox.ts';
-import { AtollError } from '../../lib/errors.ts';
 import { clientGone } from '../abort.ts';
 import type { Services } from '../services.ts';
 import { errorAnswers, NoContent } from '../schemas.ts';
@@ -17,7 +17,7 @@ import { errorAnswers, NoContent } from '../schemas.ts';
 const tags = ['sandboxes'];
 
 /** Create, list, show and destroy. */
-export function sandboxRoutes({ sandboxes }: Services): FastifyPluginCallbackZod {
+export function sandboxRoutes({ sandboxes, snapshots }: Services): FastifyPluginCallbackZod {
   return (app, _options, done) => {
     app.post(
       '/sandboxes',
@@ -63,15 +63,19 @@ export function sandboxRoutes({ sandboxes }: Services): FastifyPluginCallbackZod
       {
         schema: {
           tags,
-          summary: 'Stop a sandbox',
+          summary: 'Stop a sandbox, and keep it as a snapshot unless told otherwise',
           params: SandboxParams,
           querystring: DeleteSandboxQuery,
-          response: { 204: NoContent, ...errorAnswers(400, 401, 404, 409, 501) },
+          response: { 200: Stopped, 204: NoContent, ...errorAnswers(400, 401, 404, 409, 500, 503) },
         },
       },
       async (request, reply) => {
-        if (request.query.keep === 'true') throw AtollError.of('KEEP_UNAVAILABLE', {});
-        await sandboxes.destroy(request.params.id);
+        const { id } = request.params;
+        if (request.query.keep === 'true') {
+          const snapshotId = await snapshots.stop(id, (each) => sandboxes.destroy(each));
+          return { kept: snapshotId !== undefined, snapshot_id: snapshotId ?? null };
+        }
+        await sandboxes.destroy(id);
         return reply.status(204).send(null);
       },
     );
@@ -97,7 +101,7 @@ function toItem(sandbox: Sandbox): SandboxItem {
       : null,
     drives: sandbox.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
     jailed: false,
-    parent_snapshot_id: null,
+    parent_snapshot_id: sandbox.parentSnapshotId ?? null,
   };
 }
 

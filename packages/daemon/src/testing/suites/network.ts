@@ -4,6 +4,7 @@ import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports
 /** A Network, perhaps in another process: there even a lease is a matter of waiting. */
 export interface RemoteNetwork {
   lease(): Promise<NetworkLease>;
+  hold(lease: NetworkLease): Promise<boolean>;
   applyEgress(...args: Parameters<Network['applyEgress']>): Promise<void>;
   applyRateLimit(...args: Parameters<Network['applyRateLimit']>): Promise<void>;
   release(lease: NetworkLease): Promise<void>;
@@ -96,6 +97,17 @@ export function networkSuite(name: string, setUp: () => Promise<NetworkUnderTest
       await network.applyEgress(lease, CLOSED, signal);
       await network.release(lease);
       expect(await network.lease()).toEqual(lease);
+    });
+
+    test('takes the very device that is asked for, when it is free and of this network', async () => {
+      await network.reclaim([]);
+      const lease = await network.lease();
+      expect(await network.hold(lease)).toBe(false);
+      await network.release(lease);
+      expect(await network.hold({ ...lease, address: '192.0.2.77' })).toBe(false);
+      expect(await network.hold(lease)).toBe(true);
+      await network.applyEgress(lease, CLOSED, signal);
+      expect((await takeAll(it.size - 1)).map(({ slot }) => slot)).not.toContain(lease.slot);
     });
 
     test('gives back recorded leases that are not of its devices, or are recorded twice', async () => {

@@ -163,6 +163,9 @@ function recordOf(id: string, sandboxId: string): SnapshotRecord {
     vcpuCount: 1,
     memSizeMib: MEM_MIB,
     egress: { mode: 'deny_all', allowCidrs: ['198.51.100.0/24'], denyCidrs: [] },
+    imageId: 'alpine',
+    rateLimit: { bandwidthBytesPerSec: 1000, opsPerSec: undefined },
+    drives: [{ id: randomUUID(), readOnly: true }],
     lease: {
       slot: 0,
       tap: 't-0',

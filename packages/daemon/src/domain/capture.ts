@@ -1,0 +1,122 @@
+import type { Logger } from 'pino';
+import { Deadline } from '../lib/deadline.ts';
+import { AtollError, reasonOf } from '../lib/errors.ts';
+import { NoSpace } from '../ports/snapshots.ts';
+import type { SnapshotDraft, SnapshotRecord, StoredSnapshot } from '../ports/snapshots.ts';
+import type { LaunchPorts } from './launch.ts';
+import type { LiveSandbox } from './registry.ts';
+import type { Streams } from './streams.ts';
+import { nowUnix } from './time.ts';
+
+/** The first generation of agents that can be quiesced. */
+const QUIESCE_GENERATION = 2;
+
+// A step of the undoing is one message to the monitor.
+const UNDO_MS = 5000;
+
+/** What a capture needs beside the sandbox. */
+export interface CaptureContext {
+  readonly ports: LaunchPorts;
+  /** The sandbox's streams end with the epoch of its agent. */
+  readonly streams: Streams;
+  readonly log: Logger;
+}
+
+/**
+ * Saves a sandbox that is out of service: agent quiesced, machine paused, state written, files frozen, manifest last. The machine
+ * is still there when this answers, paused, and of no more use. When a step fails, those before it are undone, newest first, and
+ * the sandbox goes on.
+ */
+export async function capture(
+  { ports, streams, log }: CaptureContext,
+  { sandbox, running }: LiveSandbox,
+  snapshotId: string,
+  deadline: Deadline,
+): Promise<StoredSnapshot> {
+  const { vmm, snapshots, atPoint } = ports;
+  const { machine, agent, lease } = running;
+  let draft: SnapshotDraft | undefined;
+  await using undo = new AsyncDisposableStack();
+  try {
+    await atPoint('capture:begun');
+    const { generation } = await agent.health(deadline.signal);
+    if (generation < QUIESCE_GENERATION)
+      throw new Error(`its agent is of generation ${generation}, and ${QUIESCE_GENERATION} is needed`);
+
+    const memoryInState = running.sharesMemory ? sandbox.memSizeMib : 0;
+    const begun = await snapshots.draft(snapshotId, sandbox.id, memoryInState, deadline.signal);
+    draft = begun;
+    undo.defer(() => begun.discard());
+    await atPoint('capture:drafted');
+
+    streams.end(sandbox.id, 'snapshotted');
+    await agent.quiesce(deadline.signal);
+    undo.defer(() => agent.wake());
+    await atPoint('capture:quiesced');
+
+    undo.defer(async () => {
+      using soon = Deadline.in(UNDO_MS, 'the machine going on');
+      await machine.resume(soon).catch((error: unknown) => {
+        log.warn({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'machine does not go on');
+      });
+    });
+    await machine.pause(deadline);
+    await atPoint('capture:paused');
+
+    const { holdsMemory } = await machine.save(begun.state, deadline);
+    await atPoint('capture:saved');
+
+    const record: SnapshotRecord = {
+      id: snapshotId,
+      createdAtUnix: nowUnix(),
+      retiredAtUnix: undefined,
+      sourceSandboxId: sandbox.id,
+      parentSnapshotId: sandbox.parentSnapshotId,
+      name: sandbox.name,
+      tags: sandbox.tags,
+      vcpuCount: sandbox.vcpuCount,
+      memSizeMib: sandbox.memSizeMib,
+      egress: sandbox.egress,
+      imageId: sandbox.imageId,
+      rateLimit: sandbox.rateLimit,
+      drives: sandbox.drives,
+      lease,
+      vmm: vmm.profile,
+      agentGeneration: generation,
+    };
+    const stored = await begun.commit(record, holdsMemory);
+    undo.move();
+    return stored;
+  } catch (error) {
+    throw await asFailure(error, sandbox.id, draft, ports, deadline);
+  }
+}
+
+async function asFailure(
+  error: unknown,
+  id: string,
+  draft: SnapshotDraft | undefined,
+  { snapshots }: LaunchPorts,
+  { signal }: Deadline,
+): Promise<unknown> {
+  const path = snapshots.snapshotsDir;
+  if (error instanceof NoSpace) {
+    const { needBytes, freeBytes } = error;
+    return AtollError.of('INSUFFICIENT_DISK', { needBytes, freeBytes, path }, error);
+  }
+  if (draft !== undefined && isDiskFull(error)) {
+    const freeBytes = await snapshots.freeBytes();
+    return AtollError.of('INSUFFICIENT_DISK', { needBytes: draft.needBytes, freeBytes, path }, error);
+  }
+  const { aborted, reason } = signal as { aborted: boolean; reason: unknown };
+  if (aborted && reason instanceof AtollError) return reason;
+  if (error instanceof AtollError) return error;
+  return AtollError.of('SNAPSHOT_FAILED', { id, reason: reasonOf(error) }, error);
+}
+
+/** The file system filled up on the way, whoever wrote. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' || isDiskFull(error.cause);
+}
