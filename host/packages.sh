@@ -16,7 +16,7 @@ packages_for() {
       kernel) printf '%s\n' linux-source-6.12 gcc libc6-dev make flex bison bc libelf-dev xz-utils ;;
       rootfs) printf '%s\n' mmdebstrap fakeroot e2fsprogs uidmap openssl debian-archive-keyring ;;
       check) printf '%s\n' shellcheck ;;
-      tests) printf '%s\n' busybox-static python3 ;;
+      tests) printf '%s\n' busybox-static python3 chromium-headless-shell postgresql ;;
     esac
   done
 }

@@ -67,6 +67,12 @@ export const FAILURES = {
     false,
     () => 'refused: a web page of another site sent this request, and the daemon has no token configured',
   ),
+  SERVICE_WORKER_REFUSED: entry<object>(
+    403,
+    false,
+    () =>
+      'previews serve no service workers where a token is configured: such a worker would see the token in links',
+  ),
   NOT_FOUND: entry<{ kind: Kind; id: string }>(404, false, (o) => `${o.kind} not found: ${o.id}`),
   ROUTE_NOT_FOUND: entry<{ method: string; path: string }>(
     404,

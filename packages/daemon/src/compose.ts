@@ -20,6 +20,7 @@ import { Holders } from './domain/holders.ts';
 import { Images } from './domain/images.ts';
 import { Leases } from './domain/leases.ts';
 import { Lifecycle } from './domain/lifecycle.ts';
+import { Previews } from './domain/previews.ts';
 import { Ptys } from './domain/ptys.ts';
 import { recover } from './domain/recover.ts';
 import { Registry } from './domain/registry.ts';
@@ -28,6 +29,7 @@ import { Sandboxes } from './domain/sandboxes.ts';
 import { Streams } from './domain/streams.ts';
 import { SnapshotBook } from './domain/snapshot-book.ts';
 import { Snapshots } from './domain/snapshots.ts';
+import { Tunnels } from './domain/tunnels.ts';
 import { buildApp } from './http/app.ts';
 import { Deadline } from './lib/deadline.ts';
 import { reasonOf } from './lib/errors.ts';
@@ -108,6 +110,8 @@ export async function startDaemon(
   stack.defer(() => sandboxes.shutdown());
   const execStreams = new ExecStreams(guests, streams, log);
   const ptys = new Ptys(guests, streams);
+  const previews = new Previews(guests, streams);
+  const tunnels = new Tunnels(guests, streams);
 
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
@@ -119,6 +123,8 @@ export async function startDaemon(
       exec,
       execStreams,
       ptys,
+      previews,
+      tunnels,
       images,
       drives,
       renderMetrics,

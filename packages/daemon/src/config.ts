@@ -28,6 +28,8 @@ export interface Config {
     readonly maxMemSizeMib: number;
   };
   readonly maxBodyBytes: number;
+  /** How long a server inside a sandbox may take to answer with its headers. */
+  readonly previewTimeoutMs: number;
   readonly maxExecOutputBytes: number;
   readonly bootTimeoutMs: number;
   readonly concurrentBoots: number;
@@ -179,6 +181,7 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
       maxMemSizeMib: mem.ceiling,
     },
     maxBodyBytes: reader.integer('SERVICE_MAX_BODY_BYTES', 64 * MIB, 1024, 512 * MIB),
+    previewTimeoutMs: reader.integer('SERVICE_PREVIEW_TIMEOUT_SECS', 30, 1, 3600) * 1000,
     maxExecOutputBytes: reader.integer('SERVICE_MAX_EXEC_OUTPUT_BYTES', 32 * MIB, 1024, 256 * MIB),
     bootTimeoutMs: reader.integer('SERVICE_BOOT_TIMEOUT_SECS', 60, 1, 3600) * 1000,
     concurrentBoots: reader.integer('SERVICE_CONCURRENT_BOOTS', 2 * availableParallelism(), 1, 1024),

@@ -12,7 +12,14 @@ const COMMITTED = new URL('../../../spec/openapi.json', import.meta.url);
 async function generate(): Promise<string> {
   const scope = new RequestScope();
   const log = createLogger('json', 'silent', scope);
-  const options = { authToken: undefined, maxBodyBytes: 64 * 1024 * 1024, log, scope, version: VERSION };
+  const options = {
+    authToken: undefined,
+    maxBodyBytes: 64 * 1024 * 1024,
+    previewTimeoutMs: 30_000,
+    log,
+    scope,
+    version: VERSION,
+  };
   const app = await buildApp({} as Services, options);
   await app.ready();
   const document = app.swagger();

@@ -15,7 +15,14 @@ afterEach(() => stack.disposeAsync());
 async function start({ authToken }: { authToken?: string } = {}) {
   const { services } = stack.use(await fakeService({ sizes: SIZES }));
   const log = pino({ level: 'silent' });
-  const options = { authToken, maxBodyBytes: 1024, log, scope: new RequestScope(), version: '0' };
+  const options = {
+    authToken,
+    maxBodyBytes: 1024,
+    previewTimeoutMs: 1000,
+    log,
+    scope: new RequestScope(),
+    version: '0',
+  };
   const app = await buildApp(services, options);
   stack.defer(() => app.close());
   return app;

@@ -10,6 +10,7 @@ import {
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { PTY_PROTOCOL } from '@atoll/contract/pty';
 import type { RequestScope } from '../lib/request-context.ts';
+import { ApiToken } from './api-token.ts';
 import { requireToken } from './auth.ts';
 import { malformedRequest, requireHost } from './malformed.ts';
 import { parseBodies } from './bodies.ts';
@@ -23,10 +24,12 @@ import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
 import { imageRoutes } from './routes/images.ts';
 import { operationalRoutes } from './routes/operational.ts';
+import { previewRoutes, takeEveryMethod } from './routes/preview.ts';
 import { ptyRoutes } from './routes/pty.ts';
 import { rawFileRoutes } from './routes/raw-files.ts';
 import { sandboxRoutes } from './routes/sandboxes.ts';
 import { snapshotRoutes } from './routes/snapshots.ts';
+import { tunnelRoutes } from './routes/tunnels.ts';
 import type { Services } from './services.ts';
 import { Upgrades } from './upgrades.ts';
 import { validateRequests } from './validation.ts';
@@ -34,6 +37,7 @@ import { validateRequests } from './validation.ts';
 export interface AppOptions {
   readonly authToken: string | undefined;
   readonly maxBodyBytes: number;
+  readonly previewTimeoutMs: number;
   readonly log: FastifyBaseLogger;
   readonly scope: RequestScope;
   readonly version: string;
@@ -68,6 +72,7 @@ export async function buildApp(services: Services, options: AppOptions) {
     },
   }).withTypeProvider<ZodTypeProvider>();
 
+  takeEveryMethod(app);
   app.setSerializerCompiler(serializerCompiler);
   validateRequests(app);
   parseBodies(app);
@@ -92,7 +97,8 @@ export async function buildApp(services: Services, options: AppOptions) {
     done();
   });
   requireHost(app);
-  requireToken(app, authToken);
+  const token = authToken === undefined ? undefined : new ApiToken(authToken);
+  requireToken(app, token);
   answerUnknownRoutes(app);
 
   await app.register(swagger, {
@@ -120,6 +126,8 @@ export async function buildApp(services: Services, options: AppOptions) {
   const upgrades = new Upgrades(app, [PTY_PROTOCOL]);
   await app.register(execStreamRoutes(services, upgrades));
   await app.register(ptyRoutes(services, upgrades));
+  await app.register(tunnelRoutes(services, upgrades));
+  await app.register(previewRoutes(services, upgrades, { token, timeoutMs: options.previewTimeoutMs }));
   await app.register(fileRoutes(services));
   await app.register(rawFileRoutes(services));
   return app;

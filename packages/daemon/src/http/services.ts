@@ -3,10 +3,12 @@ import type { Exec } from '../domain/exec.ts';
 import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
 import type { Images } from '../domain/images.ts';
+import type { Previews } from '../domain/previews.ts';
 import type { Ptys } from '../domain/ptys.ts';
 import type { Restores } from '../domain/restores.ts';
 import type { Sandboxes } from '../domain/sandboxes.ts';
 import type { Snapshots } from '../domain/snapshots.ts';
+import type { Tunnels } from '../domain/tunnels.ts';
 
 /** What the routes call. */
 export interface Services {
@@ -19,6 +21,8 @@ export interface Services {
   readonly execStreams: ExecStreams;
   readonly ptys: Ptys;
   readonly drives: Drives;
+  readonly previews: Previews;
+  readonly tunnels: Tunnels;
   /** All metrics in Prometheus' text format. */
   readonly renderMetrics: () => Promise<string>;
 }

@@ -9,8 +9,10 @@ import { Holders } from '../domain/holders.ts';
 import { Images } from '../domain/images.ts';
 import { Leases } from '../domain/leases.ts';
 import { Lifecycle } from '../domain/lifecycle.ts';
+import { Previews } from '../domain/previews.ts';
 import { Ptys } from '../domain/ptys.ts';
 import { recover } from '../domain/recover.ts';
+import { Tunnels } from '../domain/tunnels.ts';
 import { Registry } from '../domain/registry.ts';
 import { Restores } from '../domain/restores.ts';
 import { Sandboxes } from '../domain/sandboxes.ts';
@@ -86,6 +88,8 @@ export async function fakeService(settings: FakeSettings) {
     exec: new Exec(guests, fakes.metrics, settings.maxOutputBytes ?? 64),
     execStreams: new ExecStreams(guests, streams, log),
     ptys: new Ptys(guests, streams),
+    previews: new Previews(guests, streams),
+    tunnels: new Tunnels(guests, streams),
     renderMetrics: () => fakes.metrics.render(),
   };
   const stack = new AsyncDisposableStack();

@@ -1,4 +1,3 @@
-import { constants } from 'node:http2';
 import type { ClientHttp2Stream } from 'node:http2';
 import { Readable, Writable } from 'node:stream';
 import { GuestError } from '../../ports/agent.ts';
@@ -23,7 +22,8 @@ export class RunningProcess implements RunningTerminal {
     this.output = new Readable({
       read: () => void stream.resume(),
       destroy: (error, done) => {
-        stream.close(constants.NGHTTP2_CANCEL);
+        // close() would first end the request in order, which the guest would take for the end of the input.
+        stream.destroy(new Error('the output is not wanted any more'));
         done(error);
       },
     });

@@ -26,6 +26,7 @@ import { Connection } from './connection.ts';
 import type { AgentResponse } from './connection.ts';
 import { FrameReader, requestFrames, RESPONSE_FRAME } from './frames.ts';
 import type { Calls } from './calls.ts';
+import { plainConnection } from './connections.ts';
 import { RunningProcess } from './processes.ts';
 import { listenInGuest } from './tunnels.ts';
 import { Exit, Health, Link, Listing, Refusal } from './wire.ts';
@@ -124,7 +125,7 @@ export class H2AgentSession implements AgentSession {
 
   async connect(port: number, signal: AbortSignal): Promise<Duplex> {
     const headers = { ':method': 'CONNECT', ':authority': `127.0.0.1:${port}` };
-    return (await this.#send(headers, () => undefined, signal)).stream;
+    return plainConnection((await this.#send(headers, () => undefined, signal)).stream);
   }
 
   listen(

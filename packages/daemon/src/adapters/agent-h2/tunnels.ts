@@ -1,9 +1,8 @@
-import { constants } from 'node:http2';
-import type { ClientHttp2Stream } from 'node:http2';
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import type { AcceptConnection } from '../../ports/agent.ts';
 import type { Calls } from './calls.ts';
-import { CONNECTION_FRAME, frame, FrameReader, REQUEST_FRAME, TUNNEL_FRAME } from './frames.ts';
+import { framedConnection } from './connections.ts';
+import { frame, FrameReader, REQUEST_FRAME, TUNNEL_FRAME } from './frames.ts';
 import { Connected } from './wire.ts';
 
 /** Listens on a port of the guest's loopback for as long as the signal does not abort. */
@@ -35,40 +34,5 @@ export async function listenInGuest(
 
 async function accept(calls: Calls, id: number, signal: AbortSignal): Promise<Duplex> {
   const { stream } = await calls.send({ ':path': `/tunnel/accept?id=${id}` }, () => undefined, signal);
-  return connectionOf(stream);
-}
-
-/** The two directions of a connection: plain bytes to the guest; frames from it, since its end is not that of the stream. */
-function connectionOf(stream: ClientHttp2Stream): Duplex {
-  let ended = false;
-  const connection = new Duplex({
-    read: () => void stream.resume(),
-    write: (chunk: Buffer, _encoding, done) => void stream.write(chunk, done),
-    final: (done) => void stream.end(done),
-    destroy: (error, done) => {
-      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
-      done(error);
-    },
-  });
-  const reader = new FrameReader((type, payload) => {
-    if (type === CONNECTION_FRAME.data) {
-      if (!connection.push(payload)) stream.pause();
-    } else if (type === CONNECTION_FRAME.end) {
-      ended = true;
-      connection.push(null);
-    }
-  });
-  stream.on('data', (chunk: Buffer) => {
-    try {
-      reader.push(chunk);
-    } catch (error) {
-      stream.destroy(error as Error);
-    }
-  });
-  stream.on('error', () => undefined);
-  stream.once('close', () => {
-    const whole = ended && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-    if (!whole) connection.destroy(new Error('the connection was reset'));
-  });
-  return connection;
+  return framedConnection(stream);
 }

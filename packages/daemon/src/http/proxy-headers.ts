@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http';
+import { withoutPass } from './preview-pass.ts';
+
+// RFC 9110, 7.6.1: these belong to one connection. Trailer and Transfer-Encoding are set anew where the body needs them.
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+// The daemon's own: the token, who asks, and what is put in below.
+const NOT_FOR_GUESTS = new Set(['authorization', 'host', 'cookie', 'referer', 'x-forwarded-for']);
+
+// A server that is one of many under one origin must not let its pages take over the others' requests.
+const NOT_FROM_GUESTS = new Set(['service-worker-allowed', 'x-request-id']);
+
+const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
+
+/** Where the request came from, for X-Forwarded-*. */
+export interface Forwarded {
+  readonly prefix: string;
+  readonly port: number;
+  /** True for text that holds the API's token, so that it must not reach a guest. */
+  readonly holdsToken: (text: string) => boolean;
+}
+
+/** The headers for the server inside the sandbox, in the order and the spelling of the client. */
+export function guestHeaders(request: IncomingMessage, { prefix, port, holdsToken }: Forwarded): string[] {
+  const { headers } = request;
+  const dropped = named(headers.connection);
+  const kept = pairs(request.rawHeaders).filter(
+    ([name]) =>
+      !HOP_BY_HOP.has(name.toLowerCase()) &&
+      !NOT_FOR_GUESTS.has(name.toLowerCase()) &&
+      !dropped.has(name.toLowerCase()),
+  );
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) kept.push([name, value]);
+  };
+  add('Host', `127.0.0.1:${port}`);
+  add('Cookie', withoutPass(headers));
+  if (headers.referer !== undefined && !holdsToken(headers.referer)) add('Referer', headers.referer);
+  add(
+    'X-Forwarded-For',
+    [headers['x-forwarded-for'], request.socket.remoteAddress].filter(Boolean).join(', '),
+  );
+  if (headers['x-forwarded-host'] === undefined) add('X-Forwarded-Host', headers.host);
+  if (headers['x-forwarded-proto'] === undefined) add('X-Forwarded-Proto', 'http');
+  if (headers['x-forwarded-prefix'] === undefined) add('X-Forwarded-Prefix', prefix);
+  if (headers.upgrade !== undefined) kept.push(['Connection', 'Upgrade'], ['Upgrade', headers.upgrade]);
+  else add('Connection', 'close');
+  if (headers['transfer-encoding'] !== undefined) add('Transfer-Encoding', 'chunked');
+  else if (headers['content-length'] === undefined && !BODYLESS.has(request.method ?? ''))
+    add('Content-Length', '0');
+  return kept.flat();
+}
+
+/** The headers for the client, in the order and the spelling of the server. */
+export function clientHeaders(response: IncomingMessage): string[] {
+  const dropped = named(response.headers.connection);
+  return pairs(response.rawHeaders)
+    .filter(([header]) => {
+      const name = header.toLowerCase();
+      return !HOP_BY_HOP.has(name) && !NOT_FROM_GUESTS.has(name) && !dropped.has(name);
+    })
+    .flat();
+}
+
+function pairs(rawHeaders: readonly string[]): [name: string, value: string][] {
+  return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : []));
+}
+
+/** What a Connection header says is for this connection only. */
+function named(connection: string | undefined): Set<string> {
+  return new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+}

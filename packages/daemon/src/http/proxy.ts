@@ -1,0 +1,131 @@
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PreviewConnection } from '../domain/previews.ts';
+import { AtollError, reasonOf } from '../lib/errors.ts';
+import { clientHeaders } from './proxy-headers.ts';
+import { REQUEST_ID_HEADER } from './request-id.ts';
+import type { Upgrades } from './upgrades.ts';
+
+export interface ProxyCall {
+  readonly preview: PreviewConnection;
+  readonly port: number;
+  /** Path and query. */
+  readonly target: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly timeoutMs: number;
+}
+
+interface Answer {
+  readonly response: IncomingMessage;
+  /** What came behind the head of an answer that switches protocols. */
+  readonly upgraded?: Buffer;
+}
+
+/**
+ * Passes one request on over a connection of its own and the answer back, streaming both. Throws, before anything is answered,
+ * PREVIEW_TIMEOUT when no headers come in time, and PREVIEW_BROKEN when what comes is no answer.
+ */
+export async function proxy(
+  call: ProxyCall,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  upgrades: Upgrades,
+): Promise<void> {
+  const { connection } = call.preview;
+  const outgoing = httpRequest({
+    createConnection: () => connection,
+    method: request.method,
+    path: call.target,
+    headers: call.headers,
+  });
+  // What breaks once the answer is here shows in the answer itself.
+  outgoing.on('error', () => undefined);
+  outgoing.once('continue', () => reply.raw.writeContinue());
+  try {
+    const { response, upgraded } = await answerOf(call, outgoing, request);
+    if (upgraded === undefined) await passBack(call, response, request, reply);
+    else await switchOver(call, { response, upgraded }, request, reply, upgrades);
+  } finally {
+    // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
+    request.raw.unpipe(outgoing);
+    request.raw.resume();
+    connection.destroy();
+  }
+}
+
+/** Sends the request and waits for the head of the answer. The time runs while nothing of the body moves. */
+async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: FastifyRequest): Promise<Answer> {
+  const { preview, port, timeoutMs } = call;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const late = () =>
+    reject(AtollError.of('PREVIEW_TIMEOUT', { id: preview.sandboxId, port, seconds: timeoutMs / 1000 }));
+  const timer = setTimeout(late, timeoutMs);
+  outgoing.once('response', (response) => resolve({ response }));
+  outgoing.once('upgrade', (response, _socket, upgraded) => resolve({ response, upgraded }));
+  outgoing.once('error', reject);
+  request.raw.on('data', (chunk: Buffer) => {
+    timer.refresh();
+    preview.stream.count('in', chunk.length);
+  });
+  request.raw.pipe(outgoing);
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof AtollError) throw error;
+    const cause: unknown = preview.stream.left.aborted ? preview.stream.left.reason : error;
+    throw AtollError.of('PREVIEW_BROKEN', { id: preview.sandboxId, port, reason: reasonOf(cause) }, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function passBack(
+  { preview }: ProxyCall,
+  response: IncomingMessage,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  reply.hijack();
+  const headers = [...clientHeaders(response), REQUEST_ID_HEADER, request.id];
+  reply.raw.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
+  // The first event of a stream may be long in coming; its client is to know that it will.
+  reply.raw.flushHeaders();
+  response.on('data', (chunk: Buffer) => preview.stream.count('out', chunk.length));
+  // Whichever side breaks, the other one sees its part cut off.
+  await pipeline(response, reply.raw).catch(() => undefined);
+}
+
+/** Joins the two connections once the server has agreed to another protocol, until either is over. */
+async function switchOver(
+  { preview }: ProxyCall,
+  { response, upgraded = Buffer.alloc(0) }: Answer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  upgrades: Upgrades,
+): Promise<void> {
+  const { connection, stream } = preview;
+  const { socket, head } = upgrades.take(request, reply);
+  const headers = [
+    ...clientHeaders(response),
+    ...['Connection', 'Upgrade', 'Upgrade', response.headers.upgrade ?? ''],
+    ...[REQUEST_ID_HEADER, request.id],
+  ];
+  const lines = headers.flatMap((name, at) =>
+    at % 2 === 0 ? [`${name}: ${headers[at + 1] ?? ''}\r\n`] : [],
+  );
+  socket.write(`HTTP/1.1 101 ${response.statusMessage ?? ''}\r\n${lines.join('')}\r\n`, 'latin1');
+  if (upgraded.length > 0) socket.write(upgraded);
+  if (head.length > 0) connection.write(head);
+  connection.on('data', (chunk: Buffer) => stream.count('out', chunk.length));
+  socket.on('data', (chunk: Buffer) => stream.count('in', chunk.length));
+  await Promise.allSettled([join(socket, connection), join(connection, socket)]);
+  socket.destroy();
+}
+
+function join(from: Duplex, to: Duplex): Promise<void> {
+  return pipeline(from, to);
+}
