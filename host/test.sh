@@ -24,6 +24,7 @@ use_go
 run_suite 'static checks' bash host/check.sh --static
 run_suite 'unit tests' vitest_suite unit
 run_suite 'guest agent: tests' agent_suite
+run_suite 'S3 server for the tests' bash e2e/storage/s3-server.sh
 run_suite 'contract tests' vitest_suite contract
 run_suite 'end-to-end tests' vitest_suite e2e
 

@@ -16,7 +16,8 @@ function entry<Operands>(
 }
 
 /** The kinds of things an id or name can ask for and not find. */
-type Kind = 'sandbox' | 'image' | 'drive' | 'snapshot' | 'checkpoint' | 'exec-stream session' | 'tunnel';
+type Kind =
+  'sandbox' | 'image' | 'drive' | 'mount' | 'snapshot' | 'checkpoint' | 'exec-stream session' | 'tunnel';
 
 function access(readOnly: boolean): string {
   return readOnly ? 'read-only' : 'read-write';
@@ -56,6 +57,11 @@ export const FAILURES = {
     true,
     (o) =>
       `path: ${o.path} changed while it was copied: it has ${o.sourceBytes} bytes, its copy ${o.copyBytes}; nothing was registered`,
+  ),
+  MOUNT_FAILED: entry<{ exitCode: number; said: string }>(
+    400,
+    false,
+    (o) => `mount failed (exit ${o.exitCode}): ${o.said}`,
   ),
   UNAUTHORIZED: entry<object>(
     401,
@@ -168,6 +174,17 @@ export const FAILURES = {
     (o) =>
       `sandbox ${o.id} is a fork of snapshot ${o.snapshot}: a fork is not snapshotted, a clone or a resumed sandbox is`,
   ),
+  MOUNT_PATH_TAKEN: entry<{ bucket: string; path: string; sandboxId: string; id: string }>(
+    409,
+    false,
+    (o) =>
+      `mount_path already in use: bucket ${o.bucket} is mounted at ${o.path}; DELETE /sandboxes/${o.sandboxId}/mounts/${o.id} clears it`,
+  ),
+  MOUNT_PATH_BUSY: entry<{ path: string }>(
+    409,
+    true,
+    (o) => `mount_path already in use: another request is mounting a bucket at ${o.path} just now`,
+  ),
   BODY_TOO_LARGE: entry<{ limit: number }>(
     413,
     false,
@@ -182,6 +199,11 @@ export const FAILURES = {
     500,
     false,
     (o) => `internal error; the daemon's log has the details under request ${o.requestId}`,
+  ),
+  MOUNT_MISSING: entry<{ path: string }>(
+    500,
+    true,
+    (o) => `the mount tool reported success, but ${o.path} is no mount point; the mount was undone`,
   ),
   BOOT_FAILED: entry<{ id: string; reason: string }>(
     500,

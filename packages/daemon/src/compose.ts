@@ -22,6 +22,7 @@ import { Leases } from './domain/leases.ts';
 import { Lifecycle } from './domain/lifecycle.ts';
 import { Previews } from './domain/previews.ts';
 import { Ptys } from './domain/ptys.ts';
+import { Mounts } from './domain/mounts.ts';
 import { recover } from './domain/recover.ts';
 import { Registry } from './domain/registry.ts';
 import { Restores } from './domain/restores.ts';
@@ -113,6 +114,7 @@ export async function startDaemon(
   const previews = new Previews(guests, streams);
   const tunnels = new Tunnels(guests, streams);
 
+  const mounts = new Mounts(registry, guests, log);
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
     {
@@ -127,6 +129,7 @@ export async function startDaemon(
       tunnels,
       images,
       drives,
+      mounts,
       renderMetrics,
     },
     { ...config, log, scope, version: VERSION },

@@ -80,6 +80,7 @@ export async function capture(
       imageId: sandbox.imageId,
       rateLimit: sandbox.rateLimit,
       drives: sandbox.drives,
+      mounts: [...running.mounts.values()],
       lease,
       vmm: vmm.profile,
       agentGeneration: generation,

@@ -55,6 +55,7 @@ export async function boot(
   const { id } = sandbox;
   const total = stopwatch(metrics, 'total');
   await using stack = new AsyncDisposableStack();
+  await using failed = new AsyncDisposableStack();
   try {
     const leasing = stopwatch(metrics, 'network_lease');
     const lease = leases.take(`sandbox ${id}`);
@@ -82,12 +83,21 @@ export async function boot(
     await orMachineEnd(machine, configure(session, identity, deadline.signal));
     if (drives.length > 0)
       await orMachineEnd(machine, session.mountDrives(forGuest(sandbox.drives), deadline.signal));
-    stack.defer(() => settleDrives(sandbox, machine, session));
+    // Of a sandbox that lives they are settled at its end, and not when it becomes a snapshot.
+    failed.defer(() => settleDrives(sandbox, machine, session));
     if (rootfs !== undefined) await orMachineEnd(machine, assertRunnable(session, deadline.signal));
     setup();
 
     total();
-    return { machine, agent: session, lease, sharesMemory: false, resources: stack.move() };
+    failed.move();
+    return {
+      machine,
+      agent: session,
+      lease,
+      mounts: new Map(),
+      sharesMemory: false,
+      resources: stack.move(),
+    };
   } catch (error) {
     throw asFailure(error, deadline, (reason) => AtollError.of('BOOT_FAILED', { id, reason }, error));
   }
@@ -148,14 +158,15 @@ export async function restore(
     await atPoint('restore:loaded');
     const session = await orMachineEnd(machine, line.open(deadline));
     stack.defer(() => session.close());
-    stack.defer(() => settleDrives(sandbox, machine, session));
     await atPoint('restore:opened');
     const identity = restoration.freshIdentity ? { ...namesOf(sandbox), network: lease } : {};
     await orMachineEnd(machine, configure(session, identity, deadline.signal));
     await atPoint('restore:configured');
 
     const shares = memory.frozen !== undefined;
-    return { machine, agent: session, lease, sharesMemory: shares, resources: stack.move() };
+    // The mount tool goes on in the guest's memory.
+    const mounts = new Map(snapshot.record.mounts.map((mount) => [mount.id, mount]));
+    return { machine, agent: session, lease, mounts, sharesMemory: shares, resources: stack.move() };
   } catch (error) {
     throw asFailure(error, deadline, (reason) =>
       AtollError.of('RESTORE_FAILED', { id: snapshot.record.id, reason }, error),

@@ -4,6 +4,7 @@ import { AtollError, reasonOf } from '../lib/errors.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Ending, History } from '../ports/history.ts';
 import type { Metrics } from '../ports/metrics.ts';
+import { settleDrives } from './drive-settling.ts';
 import type { LiveSandbox, Registry } from './registry.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 import type { Streams } from './streams.ts';
@@ -78,7 +79,7 @@ export class Lifecycle {
   async end(sandbox: Sandbox, running: Running, end: EndOf): Promise<void> {
     this.#streams.end(sandbox.id, end.reason);
     this.#noteEnd(sandbox, end);
-    await this.track(this.#end(sandbox, running));
+    await this.track(this.#end(sandbox, running, end));
   }
 
   /**
@@ -159,12 +160,23 @@ export class Lifecycle {
     });
   }
 
-  async #end(sandbox: Sandbox, running: Running): Promise<void> {
+  async #end(sandbox: Sandbox, running: Running, { reason }: EndOf): Promise<void> {
     try {
+      // A snapshot's guest will go on with its drives as they are.
+      if (reason === 'destroyed') await this.#settle(sandbox, running);
       await this.#release(sandbox, running);
     } finally {
       this.#registry.forget(sandbox.id);
       this.#countActive();
+    }
+  }
+
+  /** What of the drives cannot be written out is lost, as if the machine had been killed. */
+  async #settle(sandbox: Sandbox, { machine, agent }: Running): Promise<void> {
+    try {
+      await settleDrives(sandbox, machine, agent);
+    } catch (error) {
+      this.#log.error({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'drives not written out');
     }
   }
 

@@ -28,6 +28,7 @@ function running(): Running {
     agent: new FakeSession(),
     lease: new FakeNetwork(1).lease(),
     sharesMemory: false,
+    mounts: new Map(),
     resources: new AsyncDisposableStack(),
   };
 }

@@ -1,5 +1,6 @@
 import type { AgentSession } from '../ports/agent.ts';
 import type { HistoryRecord } from '../ports/history.ts';
+import type { Mount } from '../ports/mount.ts';
 import type { EgressPolicy, NetworkLease } from '../ports/network.ts';
 import type { RateLimit } from '../ports/rate-limit.ts';
 import type { Machine } from '../ports/vmm.ts';
@@ -41,6 +42,8 @@ export interface Running {
   readonly lease: NetworkLease;
   /** Whether its memory is a snapshot's, with its own changes kept to itself. */
   readonly sharesMemory: boolean;
+  /** Buckets that are mounted, by the mount's id. */
+  readonly mounts: Map<string, Mount>;
   /** Ends the machine and gives back all that was taken for it, newest first. */
   readonly resources: AsyncDisposableStack;
 }

@@ -23,6 +23,7 @@ import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
 import { imageRoutes } from './routes/images.ts';
+import { mountRoutes } from './routes/mounts.ts';
 import { operationalRoutes } from './routes/operational.ts';
 import { previewRoutes, takeEveryMethod } from './routes/preview.ts';
 import { ptyRoutes } from './routes/pty.ts';
@@ -122,6 +123,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(imageRoutes(services));
   await app.register(driveRoutes(services));
   await app.register(snapshotRoutes(services));
+  await app.register(mountRoutes(services));
   await app.register(execRoutes(services));
   const upgrades = new Upgrades(app, [PTY_PROTOCOL]);
   await app.register(execStreamRoutes(services, upgrades));

@@ -4,6 +4,7 @@ import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
 import type { Images } from '../domain/images.ts';
 import type { Previews } from '../domain/previews.ts';
+import type { Mounts } from '../domain/mounts.ts';
 import type { Ptys } from '../domain/ptys.ts';
 import type { Restores } from '../domain/restores.ts';
 import type { Sandboxes } from '../domain/sandboxes.ts';
@@ -23,6 +24,7 @@ export interface Services {
   readonly drives: Drives;
   readonly previews: Previews;
   readonly tunnels: Tunnels;
+  readonly mounts: Mounts;
   /** All metrics in Prometheus' text format. */
   readonly renderMetrics: () => Promise<string>;
 }

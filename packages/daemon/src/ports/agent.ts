@@ -138,8 +138,8 @@ export interface AgentSession {
     signal: AbortSignal,
   ): Promise<void>;
   readFile(path: string, signal: AbortSignal): Promise<FileStream>;
-  /** Creates or replaces the content; the parent directory must exist. */
-  writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Creates, with this mode, or replaces the content; the parent directory must exist. */
+  writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal, mode?: number): Promise<void>;
   chmod(path: string, mode: number, signal: AbortSignal): Promise<void>;
   chown(path: string, uid: number, gid: number, signal: AbortSignal): Promise<void>;
   mkdir(path: string, parents: boolean, signal: AbortSignal): Promise<void>;

@@ -1,3 +1,4 @@
+import type { Mount } from './mount.ts';
 import type { EgressPolicy, NetworkLease } from './network.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { MachineFiles } from './storage.ts';
@@ -20,6 +21,8 @@ export interface SnapshotRecord {
   /** Undefined: its disk stands on the default root file system. */
   readonly imageId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
+  /** Buckets that its guest has mounted. */
+  readonly mounts: readonly Mount[];
   readonly drives: readonly { readonly id: string; readonly readOnly: boolean }[];
   /** Who its guest is on the network. */
   readonly lease: NetworkLease;

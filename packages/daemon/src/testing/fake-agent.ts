@@ -180,12 +180,17 @@ export class FakeSession implements AgentSession {
     });
   }
 
-  async writeFile(path: string, content: Readable | Uint8Array): Promise<void> {
+  async writeFile(
+    path: string,
+    content: Readable | Uint8Array,
+    _signal: AbortSignal,
+    mode = 0o644,
+  ): Promise<void> {
     const bytes = content instanceof Readable ? await buffer(content) : Buffer.from(content);
     await this.#do(() => {
       const at = this.#parented('open', path);
       if (this.#nodes.get(at)?.type === 'dir') throw refusal('EISDIR', 'open', path);
-      this.#nodes.set(at, { type: 'file', content: bytes, mode: this.#nodes.get(at)?.mode ?? 0o644 });
+      this.#nodes.set(at, { type: 'file', content: bytes, mode: this.#nodes.get(at)?.mode ?? mode });
     });
   }
 

@@ -7,6 +7,7 @@ import { Exec } from '../domain/exec.ts';
 import { Guests } from '../domain/guests.ts';
 import { Holders } from '../domain/holders.ts';
 import { Images } from '../domain/images.ts';
+import { Mounts } from '../domain/mounts.ts';
 import { Leases } from '../domain/leases.ts';
 import { Lifecycle } from '../domain/lifecycle.ts';
 import { Previews } from '../domain/previews.ts';
@@ -85,6 +86,7 @@ export async function fakeService(settings: FakeSettings) {
     guests,
     images,
     drives,
+    mounts: new Mounts(registry, guests, log),
     exec: new Exec(guests, fakes.metrics, settings.maxOutputBytes ?? 64),
     execStreams: new ExecStreams(guests, streams, log),
     ptys: new Ptys(guests, streams),

@@ -145,8 +145,13 @@ export class H2AgentSession implements AgentSession {
     return { size, body: Readable.from(this.#whole(stream, size), { objectMode: false }) };
   }
 
-  async writeFile(path: string, content: Readable | Uint8Array, signal: AbortSignal): Promise<void> {
-    const target = `/files/write?path=${encodeURIComponent(path)}`;
+  async writeFile(
+    path: string,
+    content: Readable | Uint8Array,
+    signal: AbortSignal,
+    mode = 0o644,
+  ): Promise<void> {
+    const target = `/files/write?path=${encodeURIComponent(path)}&mode=${mode.toString(8)}`;
     const send = (out: ClientHttp2Stream) => {
       if (content instanceof Readable) sendAll(content, out);
       else out.end(content);

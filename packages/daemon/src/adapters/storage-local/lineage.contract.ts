@@ -64,6 +64,7 @@ async function next(from: StoredSnapshot | undefined, generation: number): Promi
     imageId: undefined,
     rateLimit: undefined,
     drives: [],
+    mounts: [],
     lease: LEASE,
     vmm: VMM,
     agentGeneration: 2,

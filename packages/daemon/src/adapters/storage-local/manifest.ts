@@ -31,6 +31,17 @@ const Manifest = z.object({
     .nullable(),
   image_id: z.string().nullable(),
   drives: z.array(z.object({ id: z.string(), read_only: z.boolean() })),
+  mounts: z
+    .array(
+      z.object({
+        id: z.string(),
+        bucket: z.string(),
+        endpoint: z.string(),
+        mount_path: z.string(),
+        read_only: z.boolean(),
+      }),
+    )
+    .default([]),
   rate_limit: z
     .object({ bandwidth_bytes_per_sec: Count.nullable(), ops_per_sec: Count.nullable() })
     .nullable(),
@@ -92,6 +103,11 @@ function toRecord(manifest: Manifest): SnapshotRecord {
       : undefined,
     imageId: manifest.image_id ?? undefined,
     drives: manifest.drives.map(({ id, read_only: readOnly }) => ({ id, readOnly })),
+    mounts: manifest.mounts.map(({ mount_path: mountPath, read_only: readOnly, ...mount }) => ({
+      ...mount,
+      mountPath,
+      readOnly,
+    })),
     rateLimit: limit
       ? {
           bandwidthBytesPerSec: limit.bandwidth_bytes_per_sec ?? undefined,
@@ -129,6 +145,13 @@ function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
       : null,
     image_id: record.imageId ?? null,
     drives: record.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
+    mounts: record.mounts.map(({ id, bucket, endpoint, mountPath, readOnly }) => ({
+      id,
+      bucket,
+      endpoint,
+      mount_path: mountPath,
+      read_only: readOnly,
+    })),
     rate_limit: limit
       ? { bandwidth_bytes_per_sec: limit.bandwidthBytesPerSec ?? null, ops_per_sec: limit.opsPerSec ?? null }
       : null,

@@ -132,6 +132,14 @@ export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): 
       expect(await buffer((await agent.readFile('/tmp/a', signal)).body)).toHaveLength(0);
     });
 
+    test('a file is made with the mode it is to have', async () => {
+      await agent.mkdir('/tmp/modes', true, signal);
+      await agent.writeFile('/tmp/modes/a', Buffer.from('secret'), signal, 0o600);
+      await agent.writeFile('/tmp/modes/b', Buffer.from('open'), signal);
+      const entries = await agent.listDir('/tmp/modes', signal);
+      expect(entries.map(({ mode }) => mode)).toEqual([0o600, 0o644]);
+    });
+
     test('directories, links and names', async () => {
       await agent.mkdir('/tmp/d/e', true, signal);
       await agent.mkdir('/tmp/d/e', true, signal);

@@ -166,6 +166,7 @@ function recordOf(id: string, sandboxId: string): SnapshotRecord {
     imageId: 'alpine',
     rateLimit: { bandwidthBytesPerSec: 1000, opsPerSec: undefined },
     drives: [{ id: randomUUID(), readOnly: true }],
+    mounts: [{ id: 'm', bucket: 'b', endpoint: 'http://192.0.2.1', mountPath: '/data', readOnly: true }],
     lease: {
       slot: 0,
       tap: 't-0',

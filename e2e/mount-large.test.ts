@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MountLab } from './storage/mount-lab.ts';
+
+let lab: MountLab;
+beforeAll(async () => {
+  lab = await MountLab.create();
+});
+afterAll(() => lab[Symbol.asyncDispose]());
+
+const MIB = 1024 * 1024;
+
+describe('a bucket', () => {
+  it('carries 200 MB each way', async () => {
+    const large = randomBytes(200 * MIB);
+    await lab.s3.put('data/in', large);
+    const mounted = await lab.mount('/srv/large');
+    const written = await lab.sandbox.sh(
+      'dd if=/dev/urandom of=/srv/large/out bs=1M count=200 2>/dev/null; sha256sum </srv/large/out',
+    );
+    const read = await lab.sandbox.sh('sha256sum </srv/large/in');
+    await lab.unmount(mounted);
+    expect(`${await lab.s3.sha256('data/out')}  -`).toBe(written);
+    expect(`${await lab.s3.sha256('data/in')}  -`).toBe(read);
+  });
+});
