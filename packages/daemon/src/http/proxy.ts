@@ -1,13 +1,19 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PreviewConnection } from '../domain/previews.ts';
+import { SandboxLeft } from '../domain/streams.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
+import { closeFrame, FrameBoundary } from './frame-boundary.ts';
 import { clientHeaders } from './proxy-headers.ts';
 import { REQUEST_ID_HEADER } from './request-id.ts';
+import { closeOf } from './socket.ts';
 import type { Upgrades } from './upgrades.ts';
+
+const LINGER_MS = 1000;
 
 export interface ProxyCall {
   readonly preview: PreviewConnection;
@@ -120,12 +126,27 @@ async function switchOver(
   socket.write(`HTTP/1.1 101 ${response.statusMessage ?? ''}\r\n${lines.join('')}\r\n`, 'latin1');
   if (upgraded.length > 0) socket.write(upgraded);
   if (head.length > 0) connection.write(head);
-  connection.on('data', (chunk: Buffer) => stream.count('out', chunk.length));
+  const boundary = new FrameBoundary();
+  connection.on('data', (chunk: Buffer) => {
+    boundary.push(chunk);
+    stream.count('out', chunk.length);
+  });
+  boundary.push(upgraded);
+  // In the midst of a message there is no place for a word.
+  stream.left.addEventListener('abort', () => {
+    const { reason } = stream.left as { reason: unknown };
+    if (reason instanceof SandboxLeft && boundary.isHere) socket.end(closeFrame(...closeOf(reason)));
+  });
   socket.on('data', (chunk: Buffer) => stream.count('in', chunk.length));
-  await Promise.allSettled([join(socket, connection), join(connection, socket)]);
-  socket.destroy();
+  const ways = [join(socket, connection), join(connection, socket)];
+  await Promise.race(ways);
+  // The other side answers the end with its own, unless it is gone.
+  await Promise.race([Promise.all(ways), sleep(LINGER_MS, undefined, { ref: false })]);
+  socket.destroySoon();
 }
 
-function join(from: Duplex, to: Duplex): Promise<void> {
-  return pipeline(from, to);
+/** Passes bytes on until there are no more, upon which the receiver is told. Never rejects. */
+async function join(from: Duplex, to: Duplex): Promise<void> {
+  from.pipe(to);
+  await finished(from, { writable: false }).catch(() => undefined);
 }

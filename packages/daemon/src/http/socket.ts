@@ -27,6 +27,11 @@ const CLOSE_MS = 1000;
 // RFC 6455, 5.5: a control frame carries 125 bytes, two of them the code.
 const MAX_REASON_BYTES = 123;
 
+/** Code and reason for a WebSocket whose sandbox was left. */
+export function closeOf({ end }: SandboxLeft): readonly [code: number, reason: string] {
+  return LEFT[end];
+}
+
 /** One accepted WebSocket, with back-pressure both ways. */
 export class Socket {
   readonly #ws: WebSocket;
@@ -89,7 +94,7 @@ export class Socket {
 
   /** Closes with what an error says: why the sandbox was left, or that something broke. */
   fail(error: unknown): void {
-    if (error instanceof SandboxLeft) this.close(...LEFT[error.end]);
+    if (error instanceof SandboxLeft) this.close(...closeOf(error));
     else this.close(CLOSE.internal, error instanceof Error ? error.message : String(error));
   }
 }
