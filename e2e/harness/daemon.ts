@@ -12,6 +12,9 @@ import { until, within } from './poll.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = 'packages/daemon/src/main.ts';
 
+/** Set to this, ATOLL_DAEMON starts a daemon that kills itself or its VMs where the file `fault` of its state directory says. */
+export const FAULTY = 'packages/daemon/src/testing/fault-driver.ts';
+
 // A start may have to try KVM and to end machines of an earlier run.
 const START_MS = 60_000;
 // Twice what the daemon allows itself.
@@ -171,7 +174,7 @@ function launch(stateDir: string, env: Env): Started {
   const inherited = Object.entries(process.env).filter(
     ([name]) => name === 'SERVICE_USER' || !name.startsWith('SERVICE_'),
   );
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [env['ATOLL_DAEMON'] ?? MAIN], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

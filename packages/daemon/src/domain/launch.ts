@@ -38,8 +38,8 @@ export interface BootInput {
 const ENTROPY_BYTES = 32;
 
 // A guest's clock may be late by what its setting takes: 1 ms on an idle host. Beyond this it is set again.
-const CLOCK_MS = 15;
-const CLOCK_ATTEMPTS = 6;
+const CLOCK_MS = 25;
+const CLOCK_ATTEMPTS = 4;
 
 /**
  * Brings up a sandbox from nothing: network, disk, machine, agent, identity. Answers when a command can run in it. When a step fails,
