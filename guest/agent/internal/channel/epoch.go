@@ -22,7 +22,7 @@ type Epoch struct {
 
 	end   sync.Once
 	ended chan struct{}
-	// quiesced is set when the epoch ends for a snapshot.
+	// quiesced is set when the epoch is about to end for a snapshot.
 	quiesced atomic.Bool
 }
 
@@ -118,32 +118,17 @@ func (e *Epoch) SetWriteDeadline(time.Time) error { return nil }
 
 type epochKey struct{}
 
-// WithEpoch is an http.Server's ConnContext: handlers then find their epoch by EndEpoch.
+// WithEpoch is an http.Server's ConnContext: handlers then find their epoch by Quiesce.
 func WithEpoch(ctx context.Context, connection net.Conn) context.Context {
 	return context.WithValue(ctx, epochKey{}, connection)
 }
 
-// responseHeadStart is the time the HTTP/2 server gets to write out a response that its handler has finished.
-const responseHeadStart = 5 * time.Millisecond
-
-// EndEpoch ends the epoch that a request came by, once the request's context is done and its response is out. Without an
-// epoch in the context it does nothing.
-func EndEpoch(ctx context.Context) {
-	epoch, ok := ctx.Value(epochKey{}).(*Epoch)
-	if !ok {
-		return
-	}
-	context.AfterFunc(ctx, func() {
-		time.AfterFunc(responseHeadStart, func() { epoch.Close() })
-	})
-}
-
-// Quiesce ends the epoch as EndEpoch does, and lets what its requests began go on without them: see Quiesced.
+// Quiesce lets what the requests of an epoch began go on without them when the host ends it: see Quiesced. The agent does not end
+// it: on a busy machine the answer may still be on its way to the port.
 func Quiesce(ctx context.Context) {
 	if epoch, ok := ctx.Value(epochKey{}).(*Epoch); ok {
 		epoch.quiesced.Store(true)
 	}
-	EndEpoch(ctx)
 }
 
 // Quiesced tells that the epoch of a request ends because the machine is about to be saved: whoever asked has not gone away.

@@ -243,21 +243,6 @@ func TestEpochsNeverOverlap(t *testing.T) {
 	users.Wait()
 }
 
-func TestEndEpochAfterTheRequest(t *testing.T) {
-	d := newFakeDevice()
-	c := open(t, d, &Port{device: d}, nonceA)
-	request, done := context.WithCancel(WithEpoch(context.Background(), c))
-	EndEpoch(request)
-	if c.(*Epoch).over() {
-		t.Fatal("ended before the request")
-	}
-	done()
-	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Fatal("still open")
-	}
-	EndEpoch(context.Background())
-}
-
 func TestQuiesceIsToldFromAnEndOfTheHosts(t *testing.T) {
 	d := newFakeDevice()
 	c := open(t, d, &Port{device: d}, nonceA)
@@ -267,6 +252,10 @@ func TestQuiesceIsToldFromAnEndOfTheHosts(t *testing.T) {
 	}
 	Quiesce(request)
 	done()
+	if c.(*Epoch).over() {
+		t.Fatal("ended by the agent")
+	}
+	d.disconnect()
 	if _, err := c.Read(make([]byte, 1)); err == nil || !Quiesced(request) {
 		t.Fatal("still open, or forgotten why")
 	}
