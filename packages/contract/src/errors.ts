@@ -17,7 +17,15 @@ function entry<Operands>(
 
 /** The kinds of things an id or name can ask for and not find. */
 type Kind =
-  'sandbox' | 'image' | 'drive' | 'mount' | 'snapshot' | 'checkpoint' | 'exec-stream session' | 'tunnel';
+  | 'sandbox'
+  | 'image'
+  | 'drive'
+  | 'mount'
+  | 'pool'
+  | 'snapshot'
+  | 'checkpoint'
+  | 'exec-stream session'
+  | 'tunnel';
 
 function access(readOnly: boolean): string {
   return readOnly ? 'read-only' : 'read-write';
@@ -95,6 +103,13 @@ export const FAILURES = {
     false,
     (o) => `name already taken: ${o.name} (held by ${o.holder})`,
   ),
+  NAME_HELD_BY_SNAPSHOT: entry<{ name: string; snapshot: string }>(
+    409,
+    false,
+    (o) =>
+      `${o.name} is the name of the held snapshot ${o.snapshot}: POST /sandboxes/get-or-create resumes it`,
+  ),
+  POOL_EXISTS: entry<{ id: string }>(409, false, (o) => `pool id already taken: ${o.id}`),
   ILLEGAL_STATE: entry<{ id: string; state: string; action: string }>(
     409,
     true,
@@ -246,6 +261,12 @@ export const FAILURES = {
     503,
     true,
     (o) => `all ${o.size} network devices are in use: end a sandbox, or raise SERVICE_TAP_POOL_SIZE`,
+  ),
+  POOL_EXHAUSTED: entry<{ pool: string; max: number; waitedMs: number }>(
+    503,
+    true,
+    (o) =>
+      `pool ${o.pool} is at its max_count of ${o.max} with nothing warm, and no slot was freed within ${o.waitedMs / 1000} s`,
   ),
   INSUFFICIENT_MEMORY: entry<{ needMib: number; freeMib: number }>(
     503,

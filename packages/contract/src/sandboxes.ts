@@ -34,6 +34,19 @@ export const CreateSandbox = z
   .meta({ id: 'CreateSandbox' });
 export type CreateSandbox = z.output<typeof CreateSandbox>;
 
+/** Body of `POST /sandboxes/get-or-create`: all but the name is used only when a sandbox is created. */
+export const GetOrCreate = CreateSandbox.extend({
+  name: SandboxName.describe('Whose sandbox is asked for.'),
+}).meta({ id: 'GetOrCreate' });
+export type GetOrCreate = z.output<typeof GetOrCreate>;
+
+/** What became of a get-or-create. */
+export const GotOrCreated = z
+  .object({ id: z.uuid(), created: z.boolean().describe('false: it lived, or was resumed.') })
+  .meta({ id: 'GotOrCreated' });
+
+export const NameParams = z.object({ name: z.string().describe('Name of the sandbox.') });
+
 export const SandboxId = z.object({ id: z.uuid() }).meta({ id: 'SandboxId' });
 
 /** One live sandbox as `GET /sandboxes` lists it. */

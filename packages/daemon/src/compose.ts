@@ -7,6 +7,7 @@ import { NameServer } from './adapters/network-linux/name-server.ts';
 import { LinuxNetwork } from './adapters/network-linux/network.ts';
 import { LocalDrives } from './adapters/storage-local/drives.ts';
 import { LocalImages } from './adapters/storage-local/images.ts';
+import { LocalPools } from './adapters/storage-local/pools.ts';
 import { LocalSnapshots } from './adapters/storage-local/snapshots.ts';
 import { LocalStorage } from './adapters/storage-local/storage.ts';
 import { QemuVmm } from './adapters/vmm-qemu/vmm.ts';
@@ -17,6 +18,7 @@ import { Drives } from './domain/drives.ts';
 import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
 import { Holders } from './domain/holders.ts';
+import { Idle, idleCandidates } from './domain/idle.ts';
 import { Images } from './domain/images.ts';
 import { Leases } from './domain/leases.ts';
 import { Lifecycle } from './domain/lifecycle.ts';
@@ -24,13 +26,17 @@ import { Previews } from './domain/previews.ts';
 import { Ptys } from './domain/ptys.ts';
 import { Mounts } from './domain/mounts.ts';
 import { recover } from './domain/recover.ts';
+import { Names } from './domain/names.ts';
+import { Pools } from './domain/pools.ts';
 import { Registry } from './domain/registry.ts';
+import { Replenisher } from './domain/replenisher.ts';
 import { Restores } from './domain/restores.ts';
 import { Sandboxes } from './domain/sandboxes.ts';
 import { Streams } from './domain/streams.ts';
 import { SnapshotBook } from './domain/snapshot-book.ts';
 import { Snapshots } from './domain/snapshots.ts';
 import { Tunnels } from './domain/tunnels.ts';
+import { SnapshotWorks } from './domain/warm-works.ts';
 import { buildApp } from './http/app.ts';
 import { Deadline } from './lib/deadline.ts';
 import { reasonOf } from './lib/errors.ts';
@@ -106,21 +112,42 @@ export async function startDaemon(
   const holders = new Holders(registry, book);
   const images = await Images.open(new LocalImages(config.imagesDir), holders, log);
   const drives = await Drives.open(new LocalDrives(config.drivesDir), holders, log);
-  const sandboxes = new Sandboxes(ports, registry, lifecycle, { images, drives }, config.sizes, log);
+  const assertImage = (id: string) => void images.find(id);
+  const pools = new Pools({ store: new LocalPools(config.stateDir), assertImage, sizes: config.sizes, log });
+  await pools.restore();
+  const catalogues = { images, drives, pools };
+  const sandboxes = new Sandboxes(ports, registry, lifecycle, catalogues, config.sizes, log);
   const context = { ports, registry, lifecycle, streams, book, drives, locks: new KeyedLock(), log };
+  const [taken, restores] = [new Snapshots(context), new Restores(context)];
   stack.defer(() => sandboxes.shutdown());
   const execStreams = new ExecStreams(guests, streams, log);
   const ptys = new Ptys(guests, streams);
   const previews = new Previews(guests, streams);
   const tunnels = new Tunnels(guests, streams);
+  const works = new SnapshotWorks({ ports, lifecycle, snapshots: taken, restores, book, images });
+  const replenisher = new Replenisher(pools, works, config.poolStandby, log);
+  await replenisher.adopt();
+  stack.defer(() => replenisher.stop());
+  const idle = new Idle(
+    {
+      candidates: () => idleCandidates(registry, activity),
+      suspend: (id) => taken.take(id),
+      destroy: (id) => sandboxes.destroy(id),
+    },
+    config.idle,
+    log,
+  );
+  stack.defer(() => idle.stop());
 
   const mounts = new Mounts(registry, guests, log);
   const renderMetrics = () => metrics.render();
   const app = await buildApp(
     {
       sandboxes,
-      snapshots: new Snapshots(context),
-      restores: new Restores(context),
+      snapshots: taken,
+      restores,
+      names: new Names(registry, sandboxes, restores),
+      pools,
       guests,
       exec,
       execStreams,
@@ -138,6 +165,8 @@ export async function startDaemon(
   // First of all: the server waits for its connections to end, and a WebSocket does not by itself.
   stack.defer(() => streams.shutdown());
   const url = await app.listen(config.listen);
+  replenisher.start();
+  idle.start();
   log.info({ url, accelerator: vmm.profile.accelerator, version: VERSION }, 'listening');
 
   return { url, log, stop: stack.move() };

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { availableParallelism, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
+import type { IdleOptions } from './domain/idle.ts';
 import { readNetworkSettings, readUser } from './host-settings.ts';
 
 /** The daemon's settings, from its environment. Paths are absolute, sizes as the names say. */
@@ -31,6 +32,9 @@ export interface Config {
   /** How long a server inside a sandbox may take to answer with its headers. */
   readonly previewTimeoutMs: number;
   readonly maxExecOutputBytes: number;
+  readonly idle: IdleOptions;
+  /** How many instances of each pool are kept loaded. */
+  readonly poolStandby: number;
   readonly bootTimeoutMs: number;
   readonly concurrentBoots: number;
   readonly logFormat: 'json' | 'pretty';
@@ -48,6 +52,9 @@ export class ConfigError extends Error {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+// A year: beyond it a number is a slip of the pen.
+const MAX_TIMEOUT_SECS = 31_536_000;
 
 const MIB = 1024 * 1024;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -134,6 +141,17 @@ function defaultSnapshotsDir(stateDir: string): string {
   return join(tmpdir(), `atoll-snapshots-${mark}`);
 }
 
+/** The one that destroys is there for when the one that keeps does not help, so it comes later. */
+function idleTimeouts(reader: Reader): IdleOptions {
+  const [suspend, destroy] = ['SERVICE_AUTO_SUSPEND_TIMEOUT_SECS', 'SERVICE_IDLE_TIMEOUT_SECS'] as const;
+  const seconds = (name: string) => reader.integer(name, 0, 0, MAX_TIMEOUT_SECS) || undefined;
+  const [suspendAfter, destroyAfter] = [seconds(suspend), seconds(destroy)];
+  if (suspendAfter !== undefined && destroyAfter !== undefined && destroyAfter <= suspendAfter)
+    reader.fault(destroy, String(destroyAfter), `more than ${suspend}, which is ${suspendAfter}`, 0);
+  const ms = (secs: number | undefined) => (secs === undefined ? undefined : secs * 1000);
+  return { suspendAfterMs: ms(suspendAfter), destroyAfterMs: ms(destroyAfter) };
+}
+
 /** A default may not lie above its ceiling. */
 function size(
   reader: Reader,
@@ -183,6 +201,8 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     maxBodyBytes: reader.integer('SERVICE_MAX_BODY_BYTES', 64 * MIB, 1024, 512 * MIB),
     previewTimeoutMs: reader.integer('SERVICE_PREVIEW_TIMEOUT_SECS', 30, 1, 3600) * 1000,
     maxExecOutputBytes: reader.integer('SERVICE_MAX_EXEC_OUTPUT_BYTES', 32 * MIB, 1024, 256 * MIB),
+    idle: idleTimeouts(reader),
+    poolStandby: reader.integer('SERVICE_POOL_STANDBY', 1, 0, 64),
     bootTimeoutMs: reader.integer('SERVICE_BOOT_TIMEOUT_SECS', 60, 1, 3600) * 1000,
     concurrentBoots: reader.integer('SERVICE_CONCURRENT_BOOTS', 2 * availableParallelism(), 1, 1024),
     logFormat: reader.choice('SERVICE_LOG_FORMAT', ['pretty', 'json'], 'pretty'),

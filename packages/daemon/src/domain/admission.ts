@@ -61,7 +61,8 @@ function limitOf({ bandwidth_bytes_per_sec, ops_per_sec }: RequestedLimit): Rate
   };
 }
 
-function within(field: string, value: number, min: number, max: number): number {
+/** A size that a request asks for, if it may. Throws INVALID_REQUEST. */
+export function within(field: string, value: number, min: number, max: number): number {
   if (value >= min && value <= max) return value;
   throw AtollError.of('INVALID_REQUEST', { field, problem: `takes ${min} to ${max}, got ${value}` });
 }

@@ -81,6 +81,7 @@ export async function capture(
       rateLimit: sandbox.rateLimit,
       drives: sandbox.drives,
       mounts: [...running.mounts.values()],
+      poolId: sandbox.poolId,
       lease,
       vmm: vmm.profile,
       agentGeneration: generation,

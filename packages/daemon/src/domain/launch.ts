@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import type { Deadline } from '../lib/deadline.ts';
-import type { AgentSession, GuestAgent, Identity } from '../ports/agent.ts';
+import type { AgentLine, AgentSession, GuestAgent, Identity } from '../ports/agent.ts';
 import type { CreatePhase, Metrics } from '../ports/metrics.ts';
 import type { Network, NetworkLease } from '../ports/network.ts';
 import type { SnapshotStore, StoredSnapshot } from '../ports/snapshots.ts';
@@ -126,9 +126,30 @@ export async function restore(
   restoration: Restoration,
   deadline: Deadline,
 ): Promise<Running> {
-  const { vmm, agent, snapshots, network, leases, atPoint } = ports;
+  const loaded = await load(ports, sandbox, restoration, deadline);
+  return awaken(ports, loaded, sandbox, {}, deadline);
+}
+
+/** A machine that was loaded from a snapshot and is paused, and the line to its agent: one step from going on. */
+export interface Loaded {
+  readonly restoration: Restoration;
+  readonly machine: Machine;
+  readonly line: AgentLine;
+  readonly lease: NetworkLease;
+  readonly sharesMemory: boolean;
+  readonly resources: AsyncDisposableStack;
+}
+
+/** The first half of a restore: all that can be done before anybody is to have the sandbox. Fails as `restore` does. */
+export async function load(
+  ports: LaunchPorts,
+  machineSpec: Pick<Sandbox, 'id' | 'vcpuCount' | 'memSizeMib'>,
+  restoration: Restoration,
+  deadline: Deadline,
+): Promise<Loaded> {
+  const { vmm, agent, snapshots, leases, atPoint } = ports;
   const { snapshot, drives } = restoration;
-  const { id } = sandbox;
+  const { id } = machineSpec;
   await using stack = new AsyncDisposableStack();
   try {
     const lease = restoration.claimLease();
@@ -139,38 +160,58 @@ export async function restore(
     stack.defer(() => snapshots.removeMachine(id));
     await atPoint('restore:disk');
 
-    // Both beside the monitor's start, which takes as long; the guest goes on when all is done.
+    // Beside the monitor's start, which takes as long.
     const memory = await provideMemory(snapshots, restoration, files.memory, deadline.signal);
-    const ready = Promise.all([memory.filled, applyRules(network, lease, sandbox, deadline.signal)]);
-    stack.defer(() => ready.then(ignore, ignore));
+    stack.defer(() => memory.filled.then(ignore, ignore));
     const nic = { tap: lease.tap, mac: snapshot.record.lease.mac };
-    const machine = await vmm.prepare({ ...sandbox, ...files, nic, drives }, memory.frozen, deadline);
+    const machine = await vmm.prepare({ ...machineSpec, ...files, nic, drives }, memory.frozen, deadline);
     stack.defer(() => machine.stop());
     await atPoint('restore:prepared');
 
     const line = await agent.attach(machine.agentSocket, deadline);
     stack.defer(() => line.close());
     await atPoint('restore:attached');
-    await ready;
+    await memory.filled;
     await atPoint('restore:filled');
     const state = { file: snapshot.state, holdsMemory: snapshot.memory === undefined };
     await orMachineEnd(machine, machine.load(state, deadline));
     await atPoint('restore:loaded');
+    const sharesMemory = memory.frozen !== undefined;
+    return { restoration, machine, line, lease, sharesMemory, resources: stack.move() };
+  } catch (error) {
+    throw restoreFailure(error, snapshot, deadline);
+  }
+}
+
+/**
+ * The second half of a restore: the machine goes on, as this sandbox. Its rules are put in force beside that: until they are,
+ * nothing gets out. When a step fails nothing of the machine is left.
+ */
+export async function awaken(
+  { network, atPoint }: LaunchPorts,
+  { restoration, machine, line, lease, sharesMemory, resources }: Loaded,
+  sandbox: Sandbox,
+  more: Pick<Identity, 'env'>,
+  deadline: Deadline,
+): Promise<Running> {
+  await using stack = new AsyncDisposableStack();
+  stack.use(resources);
+  try {
+    const rules = applyRules(network, lease, sandbox, deadline.signal);
+    stack.defer(() => rules.then(ignore, ignore));
+    await machine.resume(deadline);
     const session = await orMachineEnd(machine, line.open(deadline));
     stack.defer(() => session.close());
     await atPoint('restore:opened');
     const identity = restoration.freshIdentity ? { ...namesOf(sandbox), network: lease } : {};
-    await orMachineEnd(machine, configure(session, identity, deadline.signal));
+    await orMachineEnd(machine, configure(session, { ...identity, ...more }, deadline.signal));
+    await rules;
     await atPoint('restore:configured');
-
-    const shares = memory.frozen !== undefined;
     // The mount tool goes on in the guest's memory.
-    const mounts = new Map(snapshot.record.mounts.map((mount) => [mount.id, mount]));
-    return { machine, agent: session, lease, mounts, sharesMemory: shares, resources: stack.move() };
+    const mounts = new Map(restoration.snapshot.record.mounts.map((mount) => [mount.id, mount]));
+    return { machine, agent: session, lease, mounts, sharesMemory, resources: stack.move() };
   } catch (error) {
-    throw asFailure(error, deadline, (reason) =>
-      AtollError.of('RESTORE_FAILED', { id: snapshot.record.id, reason }, error),
-    );
+    throw restoreFailure(error, restoration.snapshot, deadline);
   }
 }
 
@@ -183,6 +224,12 @@ async function applyRules(
 ): Promise<void> {
   await network.applyEgress(lease, egress, signal);
   if (rateLimit) await network.applyRateLimit(lease, rateLimit, signal);
+}
+
+function restoreFailure(error: unknown, { record }: StoredSnapshot, deadline: Deadline): unknown {
+  return asFailure(error, deadline, (reason) =>
+    AtollError.of('RESTORE_FAILED', { id: record.id, reason }, error),
+  );
 }
 
 /** The memory that a machine is loaded with: the frozen one, or a copy that is under way. A state that holds it needs neither. */

@@ -53,9 +53,11 @@ export class Leases {
     return [...(this.#held.get(lease.slot)?.holders ?? [])];
   }
 
-  /** Id of the sandbox that is on a lease, alone or beside its snapshot. */
-  sandboxOn(lease: NetworkLease): string | undefined {
-    const holder = this.holders(lease).find((each) => each.startsWith('sandbox '));
+  /** Id of the sandbox that is on the same lease as a snapshot: its fork. */
+  forkOf(lease: NetworkLease, snapshotId: string): string | undefined {
+    const holders = this.holders(lease);
+    if (!holders.includes(`snapshot ${snapshotId}`)) return undefined;
+    const holder = holders.find((each) => each.startsWith('sandbox '));
     return holder?.slice('sandbox '.length);
   }
 

@@ -55,12 +55,14 @@ async function recoverSnapshots(
   const held = whole.filter(({ record }) => record.retiredAtUnix === undefined);
   for (const { record } of held) registry.keepName(record.name, record.id);
   const refused = await leases.reclaim(
-    held.map(({ record }) => ({
-      lease: record.lease,
-      egress: record.egress,
-      rateLimit: record.rateLimit,
-      holder: `snapshot ${record.id}` as const,
-    })),
+    held
+      .filter(({ record }) => record.poolId === undefined)
+      .map(({ record }) => ({
+        lease: record.lease,
+        egress: record.egress,
+        rateLimit: record.rateLimit,
+        holder: `snapshot ${record.id}` as const,
+      })),
     signal,
   );
   for (const holder of refused)

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { AtollError } from '../lib/errors.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 import { assertTransition } from './state.ts';
@@ -7,13 +8,25 @@ interface Entry {
   readonly sandbox: Sandbox;
   state: SandboxState;
   running?: Running;
+  /** On the clock of `performance.now`. */
+  liveSince: number;
   lostBecause?: string;
 }
+
+/** What goes by a name. */
+export type NameHolder =
+  | { readonly kind: 'sandbox'; readonly id: string; readonly state: SandboxState }
+  | { readonly kind: 'snapshot'; readonly id: string };
 
 /** A sandbox that can be talked to. */
 export interface LiveSandbox {
   readonly sandbox: Sandbox;
   readonly running: Running;
+}
+
+export interface ListedSandbox extends LiveSandbox {
+  /** When it came into service, on the clock of `performance.now`. */
+  readonly liveSince: number;
 }
 
 // How many sandboxes whose machine ended by itself are remembered, so that a late caller learns what happened.
@@ -25,18 +38,25 @@ export class Registry {
   readonly #byName = new Map<string, Entry>();
   /** Ids of held snapshots, by name. */
   readonly #kept = new Map<string, string>();
+  /** Has an event, named by its id, for each step of a sandbox. */
+  readonly #moves = new EventEmitter().setMaxListeners(0);
 
   /**
    * Enters a sandbox that is about to start and gives it its name, or throws NAME_TAKEN. It may have the name of the snapshot it
    * comes from.
    */
   reserve(sandbox: Sandbox): void {
+    this.assertNameFree(sandbox);
     const { name } = sandbox;
-    const holder = name === undefined ? undefined : this.nameHolder(name, sandbox.parentSnapshotId);
-    if (name !== undefined && holder !== undefined) throw AtollError.of('NAME_TAKEN', { name, holder });
-    const entry: Entry = { sandbox, state: 'starting' };
+    const entry: Entry = { sandbox, state: 'starting', liveSince: 0 };
     this.#byId.set(sandbox.id, entry);
     if (name !== undefined) this.#byName.set(name, entry);
+  }
+
+  /** Throws NAME_TAKEN when another has the name of this sandbox. */
+  assertNameFree({ name, parentSnapshotId }: Sandbox): void {
+    const holder = name === undefined ? undefined : this.nameHolder(name, parentSnapshotId);
+    if (name !== undefined && holder !== undefined) throw AtollError.of('NAME_TAKEN', { name, holder });
   }
 
   /** Who has a name, in words; undefined when it is free, also when only this snapshot has it. */
@@ -45,6 +65,20 @@ export class Registry {
     if (entry !== undefined && entry.state !== 'lost') return `sandbox ${entry.sandbox.id}`;
     const snapshot = this.#kept.get(name);
     return snapshot === undefined || snapshot === exceptSnapshot ? undefined : `snapshot ${snapshot}`;
+  }
+
+  /** What has a name: a sandbox, in whatever state, or else a held snapshot. */
+  holderOf(name: string): NameHolder | undefined {
+    const entry = this.#byName.get(name);
+    if (entry !== undefined && entry.state !== 'lost')
+      return { kind: 'sandbox', id: entry.sandbox.id, state: entry.state };
+    const id = this.#kept.get(name);
+    return id === undefined ? undefined : { kind: 'snapshot', id };
+  }
+
+  /** Waits until a sandbox has come to its next state. Rejects when the signal aborts first. */
+  async moved(id: string, signal: AbortSignal): Promise<void> {
+    await once(this.#moves, id, { signal });
   }
 
   /** Keeps a name for a held snapshot; the sandbox that had it may still be stopping. */
@@ -60,6 +94,7 @@ export class Registry {
   goLive(id: string, running: Running): void {
     const entry = this.#move(id, 'live');
     entry.running = running;
+    entry.liveSince = performance.now();
   }
 
   /** Takes a live sandbox out of service for a snapshot, to be followed by `goLive` or `beginStop`. Throws when it is not live. */
@@ -129,9 +164,9 @@ export class Registry {
   }
 
   /** Every live sandbox, oldest first. */
-  list(): LiveSandbox[] {
-    return [...this.#byId.values()].flatMap(({ sandbox, state, running }) =>
-      state === 'live' && running !== undefined ? [{ sandbox, running }] : [],
+  list(): ListedSandbox[] {
+    return [...this.#byId.values()].flatMap(({ sandbox, state, running, liveSince }) =>
+      state === 'live' && running !== undefined ? [{ sandbox, running, liveSince }] : [],
     );
   }
 
@@ -154,6 +189,8 @@ export class Registry {
     if (entry === undefined) throw new Error(`sandbox ${id} is not in the registry`);
     assertTransition(id, entry.state, to);
     entry.state = to;
+    // Told when all that belongs to the move is done.
+    queueMicrotask(() => this.#moves.emit(id));
     return entry;
   }
 

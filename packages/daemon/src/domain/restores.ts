@@ -114,7 +114,7 @@ export class Restores {
   ): Promise<Sandbox> {
     const { snapshot } = restoration;
     const launch = async (deadline: Deadline): Promise<Running> => {
-      await this.#assertCompatible(snapshot, deadline.signal);
+      await this.assertCompatible(snapshot, deadline.signal);
       const { storage, snapshots } = this.#ports;
       const copied = restoration.sharesMemory ? 0 : await snapshots.uniqueBytes(snapshot.record.id);
       await assertRoom(sandbox, storage, copied);
@@ -129,8 +129,8 @@ export class Restores {
     return started;
   }
 
-  /** What was recorded has to be what there is, before anything is started. */
-  async #assertCompatible(snapshot: StoredSnapshot, signal: AbortSignal): Promise<void> {
+  /** What was recorded has to be what there is, before anything is started. Throws SNAPSHOT_INCOMPATIBLE. */
+  async assertCompatible(snapshot: StoredSnapshot, signal: AbortSignal): Promise<void> {
     const { id, vmm } = snapshot.record;
     const { profile } = this.#ports.vmm;
     const parts: [what: string, recorded: string, actual: string][] = [
@@ -161,7 +161,7 @@ export class Restores {
   }
 
   #assertUnforked({ record }: StoredSnapshot, action: string): void {
-    const fork = this.#ports.leases.sandboxOn(record.lease);
+    const fork = this.#ports.leases.forkOf(record.lease, record.id);
     if (fork !== undefined) throw AtollError.of('SNAPSHOT_FORKED', { id: record.id, fork, action });
   }
 

@@ -6,6 +6,7 @@ import { assertRoom, specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
 import type { Drives } from './drives.ts';
 import type { Images } from './images.ts';
+import type { Pools } from './pools.ts';
 import { boot } from './launch.ts';
 import type { LaunchPorts } from './launch.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -20,6 +21,7 @@ export interface SandboxPorts extends LaunchPorts {
 export interface Catalogues {
   readonly images: Images;
   readonly drives: Drives;
+  readonly pools: Pools;
 }
 
 /** Creates, lists and ends sandboxes. */
@@ -47,10 +49,13 @@ export class Sandboxes {
     this.#log = log;
   }
 
-  /** Creates a sandbox; a command can run in it when this answers. Aborting undoes whatever was done. */
+  /**
+   * Creates a sandbox, warm where a pool has one ready; a command can run in it when this answers. Aborting undoes whatever was
+   * done.
+   */
   async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
     const sandbox = specify(request, this.#sizes);
-    const { images, drives } = this.#catalogues;
+    const { images, drives, pools } = this.#catalogues;
     const { imageId } = sandbox;
     drives.assertFree(sandbox.drives);
     const input = {
@@ -58,13 +63,22 @@ export class Sandboxes {
       rootfs: imageId === undefined ? undefined : images.find(imageId).path,
       drives: drives.forMachine(sandbox.drives),
     };
-    const launch = async (deadline: Deadline) => {
-      await assertRoom(sandbox, this.#ports.storage);
-      await drives.assertReadable(sandbox.drives);
-      return boot(this.#ports, sandbox, input, deadline);
+    const cold = async (claimer: Sandbox, deadline: Deadline) => {
+      await assertRoom(claimer, this.#ports.storage);
+      await drives.assertReadable(claimer.drives);
+      return boot(this.#ports, claimer, input, deadline);
     };
-    // Nothing is waited for before the sandbox is in the registry: from then on it holds its image and drives.
-    return this.#lifecycle.start(sandbox, { launch }, signal);
+    // A wait for a place in a pool is not worth beginning for a name that is taken.
+    this.#registry.assertNameFree(sandbox);
+    return pools.launch(
+      sandbox,
+      input.env,
+      cold,
+      // Without a pool nothing is waited for before the sandbox is in the registry: from then on it holds its image and drives.
+      (claimer, launch) =>
+        this.#lifecycle.start(claimer, { launch: (deadline) => launch(claimer, deadline) }, signal),
+      signal,
+    );
   }
 
   get(idOrName: string): Sandbox {

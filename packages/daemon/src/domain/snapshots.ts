@@ -91,7 +91,7 @@ export class Snapshots {
   async remove(id: string): Promise<void> {
     await this.#locks.run(id, async () => {
       const { record } = this.#book.held(id);
-      const fork = this.#ports.leases.sandboxOn(record.lease);
+      const fork = this.#ports.leases.forkOf(record.lease, id);
       if (fork !== undefined) throw AtollError.of('SNAPSHOT_FORKED', { id, fork, action: 'be deleted' });
       await this.#ports.snapshots.remove(id);
       this.#book.remove(id);
@@ -144,7 +144,7 @@ export class Snapshots {
     const { id, lease } = snapshot.record;
     // One that is removed just now has no size any more.
     const sizeBytes = await this.#ports.snapshots.uniqueBytes(id).catch(() => 0);
-    return { snapshot, forkedInto: this.#ports.leases.sandboxOn(lease), sizeBytes };
+    return { snapshot, forkedInto: this.#ports.leases.forkOf(lease, id), sizeBytes };
   }
 
   #forkId(idOrName: string): string | undefined {

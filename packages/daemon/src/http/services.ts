@@ -2,6 +2,8 @@ import type { Drives } from '../domain/drives.ts';
 import type { Exec } from '../domain/exec.ts';
 import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
+import type { Names } from '../domain/names.ts';
+import type { Pools } from '../domain/pools.ts';
 import type { Images } from '../domain/images.ts';
 import type { Previews } from '../domain/previews.ts';
 import type { Mounts } from '../domain/mounts.ts';
@@ -13,6 +15,8 @@ import type { Tunnels } from '../domain/tunnels.ts';
 
 /** What the routes call. */
 export interface Services {
+  readonly names: Names;
+  readonly pools: Pools;
   readonly sandboxes: Sandboxes;
   readonly snapshots: Snapshots;
   readonly restores: Restores;

@@ -24,6 +24,8 @@ export interface SnapshotRecord {
   /** Buckets that its guest has mounted. */
   readonly mounts: readonly Mount[];
   readonly drives: readonly { readonly id: string; readonly readOnly: boolean }[];
+  /** The pool that keeps it warm. Its lease is not kept for it then: whoever claims it gets an identity of his own. */
+  readonly poolId?: string | undefined;
   /** Who its guest is on the network. */
   readonly lease: NetworkLease;
   readonly vmm: VmmProfile;

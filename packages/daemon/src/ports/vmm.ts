@@ -80,8 +80,8 @@ export interface Machine {
    */
   save(file: string, deadline: Deadline): Promise<{ holdsMemory: boolean }>;
   /**
-   * Brings a prepared machine to a saved state; its guest goes on from there. Whoever wants to talk to the guest's agent
-   * connects before this: a port that is connected later may stay dead.
+   * Brings a prepared machine to a saved state, in which it is paused. Whoever wants to talk to the guest's agent connects before
+   * this: a port that is connected later may stay dead.
    */
   load(state: SavedState, deadline: Deadline): Promise<void>;
   /** Ends the VM at once and waits until its process is gone. Harmless when it has ended already. */

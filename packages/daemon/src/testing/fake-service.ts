@@ -14,6 +14,8 @@ import { Previews } from '../domain/previews.ts';
 import { Ptys } from '../domain/ptys.ts';
 import { recover } from '../domain/recover.ts';
 import { Tunnels } from '../domain/tunnels.ts';
+import { Names } from '../domain/names.ts';
+import { Pools } from '../domain/pools.ts';
 import { Registry } from '../domain/registry.ts';
 import { Restores } from '../domain/restores.ts';
 import { Sandboxes } from '../domain/sandboxes.ts';
@@ -28,6 +30,7 @@ import { FakeHistory } from './fake-history.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeMetrics } from './fake-metrics.ts';
 import { FakeNetwork } from './fake-network.ts';
+import { FakePools } from './fake-pools.ts';
 import { FakeSnapshots } from './fake-snapshots.ts';
 import { FakeStorage } from './fake-storage.ts';
 import { FakeVmm } from './fake-vmm.ts';
@@ -76,13 +79,19 @@ export async function fakeService(settings: FakeSettings) {
   const images = await Images.open(imageStore, holders, log);
   const driveStore = await FakeDrives.open();
   const drives = await Drives.open(driveStore, holders, log);
-  const sandboxes = new Sandboxes(ports, registry, lifecycle, { images, drives }, settings.sizes, log);
+  const assertImage = (id: string) => void images.find(id);
+  const pools = new Pools({ store: new FakePools(), assertImage, sizes: settings.sizes, log });
+  const catalogues = { images, drives, pools };
+  const sandboxes = new Sandboxes(ports, registry, lifecycle, catalogues, settings.sizes, log);
   const context = { ports, registry, lifecycle, streams, drives, book, locks: new KeyedLock(), log };
+  const restores = new Restores(context);
   const guests = new Guests(registry, activity);
   const services = {
     sandboxes,
     snapshots: new Snapshots(context),
-    restores: new Restores(context),
+    restores,
+    names: new Names(registry, sandboxes, restores),
+    pools,
     guests,
     images,
     drives,

@@ -2,9 +2,11 @@ import { Deadline } from '../lib/deadline.ts';
 import { FakeAgent } from './fake-agent.ts';
 import { join } from 'node:path';
 import { FakeSnapshots } from './fake-snapshots.ts';
+import { FakePools } from './fake-pools.ts';
 import { FakeStorage } from './fake-storage.ts';
 import { FakeVmm } from './fake-vmm.ts';
 import { agentSuite } from './suites/agent.ts';
+import { poolStoreSuite } from './suites/pools.ts';
 import { snapshotSuite } from './suites/snapshots.ts';
 import { FakeHistory } from './fake-history.ts';
 import { historySuite } from './suites/history.ts';
@@ -43,3 +45,8 @@ snapshotSuite('the fake SnapshotStore', async () => {
 });
 
 historySuite('the fake History', () => new FakeHistory());
+
+poolStoreSuite('the fake PoolStore', () => {
+  const store = new FakePools();
+  return { store, reopen: () => store };
+});

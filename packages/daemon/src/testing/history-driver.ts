@@ -3,11 +3,12 @@
  * there to be killed. Argument: the history's file.
  */
 import { randomUUID } from 'node:crypto';
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { SqliteHistory } from '../adapters/history-sqlite/history.ts';
 
-// A pipe that is read at once takes it; the reader sees every line that was written before the kill.
-const say = (line: string) => process.stdout.write(`${line}\n`);
+// Its output is a file: what was written there before the kill is there after it.
+const say = (line: string) => writeSync(1, `${line}\n`);
 
 const history = SqliteHistory.open(process.argv[2] ?? '', pino({ level: 'silent' }));
 say(`orphaned ${history.orphanLive(1)}`);

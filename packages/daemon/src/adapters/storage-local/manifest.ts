@@ -20,6 +20,7 @@ const Manifest = z.object({
   parent_snapshot_id: z.uuid().nullable(),
   name: z.string().nullable(),
   tags: z.record(z.string(), z.string()),
+  pool_id: z.string().nullable().optional(),
   vcpu_count: Count,
   mem_size_mib: Count,
   egress: z
@@ -96,6 +97,7 @@ function toRecord(manifest: Manifest): SnapshotRecord {
     parentSnapshotId: manifest.parent_snapshot_id ?? undefined,
     name: manifest.name ?? undefined,
     tags: manifest.tags,
+    poolId: manifest.pool_id ?? undefined,
     vcpuCount: manifest.vcpu_count,
     memSizeMib: manifest.mem_size_mib,
     egress: egress
@@ -138,6 +140,7 @@ function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
     parent_snapshot_id: record.parentSnapshotId ?? null,
     name: record.name ?? null,
     tags: { ...record.tags },
+    pool_id: record.poolId ?? null,
     vcpu_count: record.vcpuCount,
     mem_size_mib: record.memSizeMib,
     egress: egress

@@ -92,7 +92,6 @@ export class QemuMachine implements Machine {
     await agreeOn(this.#qmp, !holdsMemory, signal);
     await this.#qmp.execute('migrate-incoming', { uri: `unix:${MACHINE_FILES.state}` }, signal);
     await sendState(this.#stateSocket, file, () => migrated(this.#qmp, signal), signal);
-    await this.#qmp.execute('cont', {}, signal);
   }
 
   async stop(): Promise<void> {

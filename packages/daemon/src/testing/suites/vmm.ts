@@ -90,6 +90,7 @@ export function vmmSuite(name: string, setUp: () => Promise<VmmUnderTest>): void
       }
       await using resumed = owned(await it.vmm.prepare(spec, undefined, deadline));
       await resumed.load({ file: state, holdsMemory: false }, deadline);
+      await resumed.resume(deadline);
       expect(it.runs(resumed.pid)).toBe(true);
     });
 
