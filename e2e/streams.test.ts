@@ -9,8 +9,7 @@ import { Daemon } from './harness/daemon.ts';
 import { openFds } from './harness/host.ts';
 import { until, within } from './harness/poll.ts';
 import { sendRaw } from './harness/raw.ts';
-import { createSandbox } from './harness/sandbox.ts';
-import type { Sandbox } from './harness/sandbox.ts';
+import { createSandbox, Sandbox } from './harness/sandbox.ts';
 import { handshakeStatus, Socket } from './harness/socket.ts';
 
 const TOKEN = 'tok-71c2-streams-secret';
@@ -103,6 +102,30 @@ it('malformed frames are told with a code', async () => {
   using pty = await Socket.open(daemon.url, `${sandbox.path}/pty`, { token: TOKEN });
   pty.ws.send(Buffer.alloc(17 * 1024 * 1024));
   expect((await within('it closes', pty.closed, SOON_MS)).code).toBe(1009);
+});
+
+it('a snapshot closes what is open and says so; a background command goes on after the resume, a shell does not', async () => {
+  const box = await createSandbox(client);
+  const started = await box.post('exec-stream', { command: 'sleep', args: ['9191'] });
+  const { id } = started.json as { id: string };
+  using log = await Socket.open(daemon.url, `${box.path}/exec-stream/${id}/logs`, { token: TOKEN });
+  using pty = await Socket.open(daemon.url, `${box.path}/pty`, { token: TOKEN });
+  await until('both run', async () => (await box.pgrep('^sleep 9191|^-bash')).length === 2, SOON_MS);
+  const snapshot = await box.post('snapshot', {});
+  expect(snapshot.status, snapshot.text).toBe(200);
+  for (const socket of [log, pty])
+    expect(await within('it closes', socket.closed, SOON_MS)).toEqual({
+      code: 1001,
+      reason: 'sandbox snapshotted',
+    });
+  const { snapshot_id: snapshotId } = snapshot.json as { snapshot_id: string };
+  const resumed = await client.call('POST', `/snapshots/${snapshotId}/resume`);
+  expect(resumed.status, resumed.text).toBe(200);
+  await using again = new Sandbox(client, (resumed.json as { id: string }).id);
+  expect(await again.pgrep('^sleep 9191')).toHaveLength(1);
+  await until('the shell is gone', async () => (await again.pgrep('^-bash')).length === 0, SOON_MS);
+  const { json } = await client.call('GET', `${again.path}/exec-stream`);
+  expect(json).toEqual({ sessions: [] });
 });
 
 // The last test of the file: it ends the daemon.
