@@ -39,6 +39,11 @@ export class MountLab implements AsyncDisposable {
     return new MountLab(s3, daemon, sandbox, stack.move());
   }
 
+  /** Another sandbox, which goes with the daemon. */
+  again(): Promise<Sandbox> {
+    return createSandbox(this.daemon.client, { mem_size_mib: 512 });
+  }
+
   /** Asks for a mount, and checks that no answer has the keys in it. */
   async attempt(
     mount_path: string,
