@@ -18,22 +18,23 @@ export async function receiveState(
   invite: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const server = createServer({ pauseOnConnect: true });
-  try {
-    await rm(path, { force: true });
-    await withShortPath(path, async (alias) => {
+  await rm(path, { force: true });
+  // All of it under the alias: a server that is closed removes its socket by the name it was given, and once the directory behind the
+  // alias is closed that name may be another machine's.
+  await withShortPath(path, async (alias) => {
+    const server = createServer({ pauseOnConnect: true });
+    try {
       server.listen(alias);
       await once(server, 'listening', { signal });
-    });
-    // Beside each other: a refusal of QEMU's comes before any connection does.
-    const received = once(server, 'connection', { signal }).then(([socket]) =>
-      pipeline(socket as Socket, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal }),
-    );
-    await Promise.all([received, invite()]);
-  } finally {
-    server.close();
-    await rm(path, { force: true });
-  }
+      // Beside each other: a refusal of QEMU's comes before any connection does.
+      const received = once(server, 'connection', { signal }).then(([socket]) =>
+        pipeline(socket as Socket, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal }),
+      );
+      await Promise.all([received, invite()]);
+    } finally {
+      server.close();
+    }
+  });
 }
 
 /**
