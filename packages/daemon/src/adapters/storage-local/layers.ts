@@ -99,7 +99,8 @@ export class Layers {
   async uniqueBytes(holder: string): Promise<number> {
     const others = this.#needed(holder);
     const own = [...this.#closure(this.#held.get(holder) ?? [])].filter((id) => !others.has(id));
-    const sizes = await Promise.all(own.map((id) => stat(this.path(id))));
+    // One that is gone meanwhile, since a chain was made short, takes no room.
+    const sizes = await Promise.all(own.map((id) => stat(this.path(id)).catch(() => ({ blocks: 0 }))));
     return sizes.reduce((sum, { blocks }) => sum + blocks * 512, 0);
   }
 

@@ -202,7 +202,11 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
 
   async #sizeFault({ id }: SnapshotRecord, files: FileSizes): Promise<SnapshotFault | undefined> {
     const dir = this.#dir(id);
-    for (const layer of this.#layers.chain(id)) await access(this.#layers.path(layer));
+    for (const layer of this.#layers.chain(id)) {
+      // One that was let go of meanwhile is not of the chain any more, which was made short.
+      if (!(await exists(this.#layers.path(layer))) && this.#layers.has(layer))
+        return { what: `layer ${layer}`, recorded: 'there', actual: 'missing' };
+    }
     const expected: [string, number | null][] = [
       [SNAPSHOT_FILES.state, files.state_bytes],
       [SNAPSHOT_FILES.memory, files.memory_bytes],
