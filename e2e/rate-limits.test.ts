@@ -48,12 +48,11 @@ describe('100 operations a second', () => {
       rate_limit: { ops_per_sec: OPS, bandwidth_bytes_per_sec: 0 },
     });
     await expectRate(OPS, () => measure(sandbox, 'ops', '/dev/vda', '400'));
-    // 100 packets of 1500 bytes are 150 kB; offloads on the card make some of them larger.
-    const packets = `ping -q -i 0.002 -c 500 -W 1 ${SERVER} | grep -o '[0-9]* received'`;
-    const received = parseInt(await sandbox.sh(`${packets} || true`), 10);
-    // 500 in a second or more.
-    expect(received).toBeGreaterThan(50);
-    expect(received).toBeLessThan(350);
+    const summary = await sandbox.sh(`ping -q -i 0.002 -c 500 -W 1 ${SERVER} || true`);
+    const [, received = '', ms = ''] = /(\d+) received.* time (\d+)ms/.exec(summary) ?? [];
+    expect(Number(received)).toBeGreaterThan(10);
+    // What may pass at once comes on top.
+    expect((Number(received) / Number(ms)) * 1000).toBeLessThan(OPS * 1.2);
   });
 });
 
