@@ -91,6 +91,7 @@ async function resumeDirectly(snapshot: string): Promise<number> {
   const machinesDir = join(stateDir, 'machines');
   const store = await LocalSnapshots.open({
     snapshotsDir: config.snapshotsDir,
+    archiveDir: config.archiveDir,
     machinesDir,
     onFault: console.error,
   });

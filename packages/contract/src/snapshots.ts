@@ -42,6 +42,7 @@ export const CheckpointItem = z
     name: z.string().nullable(),
     tags: Tags,
     parent_snapshot_id: z.uuid().nullable(),
+    pinned: z.boolean().describe('Whether the limits on history leave it alone.'),
     size_bytes: SizeBytes,
   })
   .meta({ id: 'Checkpoint' });
@@ -50,6 +51,33 @@ export type CheckpointItem = z.output<typeof CheckpointItem>;
 export const CheckpointList = z
   .object({ checkpoints: z.array(CheckpointItem) })
   .meta({ id: 'CheckpointList' });
+
+/** Body of `PATCH /snapshots/history/:id`. */
+export const PinCheckpoint = z
+  .strictObject({ pinned: z.boolean().describe('true: no limit on history removes it.') })
+  .meta({ id: 'PinCheckpoint' });
+
+/** Body of `POST /snapshots/history/prune`. */
+export const PruneRequest = z
+  .strictObject({ dry_run: optional(z.boolean()).describe('true: only says what would go.') })
+  .meta({ id: 'PruneRequest' });
+
+/** What went, or would go. */
+export const Pruned = z
+  .object({
+    dry_run: z.boolean(),
+    checkpoints: z.array(
+      z.object({
+        id: z.uuid(),
+        reason: z
+          .enum(['keep_last', 'max_age', 'max_bytes'])
+          .describe('The limit it is beyond: SERVICE_HISTORY_KEEP_LAST, _MAX_AGE_SECS, _MAX_BYTES.'),
+        size_bytes: SizeBytes,
+      }),
+    ),
+    bytes: z.int().nonnegative().describe('Disk space that comes back with them, at least.'),
+  })
+  .meta({ id: 'Pruned' });
 
 /** Query of both lists: what is given must match. */
 export const SnapshotFilter = z.strictObject({

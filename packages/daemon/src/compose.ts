@@ -15,6 +15,7 @@ import type { Config } from './config.ts';
 import { Activity } from './domain/activity.ts';
 import { ExecStreams } from './domain/exec-streams.ts';
 import { Drives } from './domain/drives.ts';
+import { Archiver } from './domain/archiver.ts';
 import { Exec } from './domain/exec.ts';
 import { Guests } from './domain/guests.ts';
 import { Holders } from './domain/holders.ts';
@@ -27,6 +28,7 @@ import { Ptys } from './domain/ptys.ts';
 import { Mounts } from './domain/mounts.ts';
 import { recover } from './domain/recover.ts';
 import { Names } from './domain/names.ts';
+import { Pruner } from './domain/pruner.ts';
 import { Pools } from './domain/pools.ts';
 import { Registry } from './domain/registry.ts';
 import { Replenisher } from './domain/replenisher.ts';
@@ -75,6 +77,7 @@ export async function startDaemon(
     await LocalSnapshots.open({
       snapshotsDir: config.snapshotsDir,
       machinesDir: storage.machinesDir,
+      archiveDir: config.archiveDir,
       onFault: (id, error) =>
         log.warn({ snapshot_id: id, reason: reasonOf(error) }, 'chain of disk layers not shortened'),
     }),
@@ -117,7 +120,9 @@ export async function startDaemon(
   await pools.restore();
   const catalogues = { images, drives, pools };
   const sandboxes = new Sandboxes(ports, registry, lifecycle, catalogues, config.sizes, log);
-  const context = { ports, registry, lifecycle, streams, book, drives, locks: new KeyedLock(), log };
+  const locks = new KeyedLock();
+  const archiver = new Archiver({ snapshots, book, leases, locks, log }, config.archiveAfterSecs);
+  const context = { ports, registry, lifecycle, streams, book, drives, archiver, locks, log };
   const [taken, restores] = [new Snapshots(context), new Restores(context)];
   stack.defer(() => sandboxes.shutdown());
   const execStreams = new ExecStreams(guests, streams, log);
@@ -138,6 +143,9 @@ export async function startDaemon(
     log,
   );
   stack.defer(() => idle.stop());
+  stack.defer(() => archiver.stop());
+  const pruner = new Pruner(taken, book, config.retention, log);
+  stack.defer(() => pruner.stop());
 
   const mounts = new Mounts(registry, guests, log);
   const renderMetrics = () => metrics.render();
@@ -148,6 +156,7 @@ export async function startDaemon(
       restores,
       names: new Names(registry, sandboxes, restores),
       pools,
+      pruner,
       guests,
       exec,
       execStreams,
@@ -167,6 +176,8 @@ export async function startDaemon(
   const url = await app.listen(config.listen);
   replenisher.start();
   idle.start();
+  archiver.start();
+  pruner.start();
   log.info({ url, accelerator: vmm.profile.accelerator, version: VERSION }, 'listening');
 
   return { url, log, stop: stack.move() };

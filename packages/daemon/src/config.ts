@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { availableParallelism, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
+import type { RetentionPolicy } from './domain/retention.ts';
 import type { IdleOptions } from './domain/idle.ts';
 import { readNetworkSettings, readUser } from './host-settings.ts';
 
@@ -16,6 +17,10 @@ export interface Config {
   readonly initramfsPath: string;
   readonly stateDir: string;
   readonly historyDbPath: string;
+  readonly archiveDir: string;
+  /** How long a held snapshot stays unpacked; undefined: for ever. */
+  readonly archiveAfterSecs: number | undefined;
+  readonly retention: RetentionPolicy;
   readonly imagesDir: string;
   readonly drivesDir: string;
   readonly snapshotsDir: string;
@@ -187,6 +192,13 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     stateDir,
     historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
     drivesDir: reader.path('SERVICE_DRIVES_DIR', join(stateDir, 'drives')),
+    archiveDir: reader.path('SERVICE_ARCHIVE_DIR', join(stateDir, 'archive')),
+    archiveAfterSecs: reader.integer('SERVICE_ARCHIVE_TIMEOUT_SECS', 0, 0, MAX_TIMEOUT_SECS) || undefined,
+    retention: {
+      keepLast: reader.integer('SERVICE_HISTORY_KEEP_LAST', 0, 0, 1_000_000) || undefined,
+      maxAgeSecs: reader.integer('SERVICE_HISTORY_MAX_AGE_SECS', 0, 0, 10 * MAX_TIMEOUT_SECS) || undefined,
+      maxBytes: reader.integer('SERVICE_HISTORY_MAX_BYTES', 0, 0, Number.MAX_SAFE_INTEGER) || undefined,
+    },
     imagesDir: reader.path('SERVICE_IMAGES_DIR', join(stateDir, 'images')),
     snapshotsDir: reader.path('SERVICE_SNAPSHOTS_DIR', defaultSnapshotsDir(stateDir)),
     user: readUser(reader),

@@ -133,17 +133,22 @@ interface DataDir {
 }
 
 /** Directories that may lie outside of the state directory. */
-function dataDirs({ imagesDir, drivesDir, snapshotsDir }: Config): DataDir[] {
+function dataDirs({ imagesDir, drivesDir, snapshotsDir, archiveDir }: Config): DataDir[] {
   const holdsImages: DataDir['isOurs'] = (names) => names.every((name) => IMAGE_FILES.test(name));
   return [
     { variable: 'SERVICE_IMAGES_DIR', dir: imagesDir, isOurs: holdsImages },
     { variable: 'SERVICE_DRIVES_DIR', dir: drivesDir, isOurs: holdsImages },
+    { variable: 'SERVICE_ARCHIVE_DIR', dir: archiveDir, isOurs: (names) => names.every(isSnapshotId) },
     {
       variable: 'SERVICE_SNAPSHOTS_DIR',
       dir: snapshotsDir,
       isOurs: (names) => names.includes(SNAPSHOTS_MARK),
     },
   ];
+}
+
+function isSnapshotId(name: string): boolean {
+  return /^[0-9a-f-]{36}(\.part)?$/.test(name);
 }
 
 /** Gives a directory to the user, made if missing. One that root uses for other things as well is left alone. */

@@ -3,6 +3,7 @@ import type { CloneRequest } from '@atoll/contract/snapshots';
 import type { Logger } from 'pino';
 import { Deadline } from '../lib/deadline.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
+import type { Archiver } from './archiver.ts';
 import type { KeyedLock } from '../lib/keyed-lock.ts';
 import type { NetworkLease } from '../ports/network.ts';
 import type { StoredSnapshot } from '../ports/snapshots.ts';
@@ -27,15 +28,17 @@ export class Restores {
   readonly #lifecycle: Lifecycle;
   readonly #drives: Drives;
   readonly #book: SnapshotBook;
+  readonly #archiver: Archiver;
   readonly #locks: KeyedLock;
   readonly #log: Logger;
 
-  constructor({ ports, registry, lifecycle, drives, book, locks, log }: SnapshotContext) {
+  constructor({ ports, registry, lifecycle, drives, book, archiver, locks, log }: SnapshotContext) {
     this.#ports = ports;
     this.#registry = registry;
     this.#lifecycle = lifecycle;
     this.#drives = drives;
     this.#book = book;
+    this.#archiver = archiver;
     this.#locks = locks;
     this.#log = log;
   }
@@ -46,7 +49,7 @@ export class Restores {
    */
   resume(id: string, options: { retain: boolean; fresh: boolean }, signal: AbortSignal): Promise<Sandbox> {
     return this.#locks.run(id, async () => {
-      const snapshot = this.#book.held(id);
+      const snapshot = await this.#archiver.fetch(this.#book.held(id), signal);
       if (!options.fresh) this.#assertUnforked(snapshot, 'be resumed');
       this.#drives.assertFree(snapshot.record.drives, `snapshot ${id}`);
       const sandbox = this.#sandboxOf(snapshot, { consumes: true, fresh: options.fresh });
@@ -58,7 +61,7 @@ export class Restores {
   /** Makes a sandbox of a held snapshot, which stays. Throws SNAPSHOT_FORKED while an earlier fork lives, and as `resume`. */
   fork(id: string, fresh: boolean, signal: AbortSignal): Promise<Sandbox> {
     return this.#locks.run(id, async () => {
-      const snapshot = this.#book.held(id);
+      const snapshot = await this.#archiver.fetch(this.#book.held(id), signal);
       if (!fresh) this.#assertUnforked(snapshot, 'be forked');
       this.#drives.assertFree(snapshot.record.drives);
       const sandbox = this.#sandboxOf(snapshot, { isFork: true, fresh });
@@ -69,7 +72,7 @@ export class Restores {
   /** Makes a sandbox of a retired checkpoint, which stays. Throws IDENTITY_HELD while anyone has its identity, and as `resume`. */
   restore(id: string, fresh: boolean, signal: AbortSignal): Promise<Sandbox> {
     return this.#locks.run(id, async () => {
-      const snapshot = this.#book.retired(id);
+      const snapshot = await this.#archiver.fetch(this.#book.retired(id), signal);
       const { lease } = snapshot.record;
       const [holder] = this.#ports.leases.holders(lease);
       if (!fresh && holder !== undefined)
@@ -87,7 +90,7 @@ export class Restores {
    */
   clone(id: string, request: CloneRequest, signal: AbortSignal): Promise<(Sandbox | AtollError)[]> {
     return this.#locks.run(id, async () => {
-      const snapshot = this.#book.held(id);
+      const snapshot = await this.#archiver.fetch(this.#book.held(id), signal);
       this.#drives.assertFree(snapshot.record.drives);
       const clones = Array.from({ length: request.count }, async (_, at) => {
         const name = request.name_prefix === undefined ? undefined : `${request.name_prefix}-${at + 1}`;

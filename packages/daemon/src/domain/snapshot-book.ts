@@ -30,6 +30,11 @@ export class SnapshotBook {
     return found !== undefined && !isRetired(found);
   }
 
+  isRetired(id: string): boolean {
+    const found = this.#byId.get(id);
+    return found !== undefined && isRetired(found);
+  }
+
   /** A retired checkpoint. Throws NOT_FOUND. */
   retired(id: string): StoredSnapshot {
     return this.#find(id, 'checkpoint', true);

@@ -4,6 +4,7 @@ import { Deadline } from '../lib/deadline.ts';
 import { AtollError } from '../lib/errors.ts';
 import type { KeyedLock } from '../lib/keyed-lock.ts';
 import type { StoredSnapshot } from '../ports/snapshots.ts';
+import type { Archiver } from './archiver.ts';
 import { capture } from './capture.ts';
 import type { Drives } from './drives.ts';
 import type { LaunchPorts } from './launch.ts';
@@ -23,6 +24,7 @@ export interface SnapshotContext {
   readonly streams: Streams;
   readonly drives: Drives;
   readonly book: SnapshotBook;
+  readonly archiver: Archiver;
   /** One at a time for each snapshot. */
   readonly locks: KeyedLock;
   readonly log: Logger;
@@ -109,6 +111,15 @@ export class Snapshots {
       this.#book.remove(id);
     });
     this.#log.info({ snapshot_id: id }, 'checkpoint deleted');
+  }
+
+  /** Has the limits on history leave a checkpoint alone, or not any more. Throws NOT_FOUND. */
+  async pin(id: string, pinned: boolean): Promise<ListedSnapshot> {
+    return this.#locks.run(id, async () => {
+      const snapshot = await this.#ports.snapshots.pin(this.#book.retired(id), pinned);
+      this.#book.enter(snapshot);
+      return this.#listed(snapshot);
+    });
   }
 
   async #take(idOrName: string): Promise<string> {

@@ -19,6 +19,7 @@ import { answerUnknownRoutes } from './not-found.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { execStreamRoutes } from './routes/exec-streams.ts';
 import { driveRoutes } from './routes/drives.ts';
+import { checkpointRoutes } from './routes/checkpoints.ts';
 import { execRoutes } from './routes/exec.ts';
 import { fileRoutes } from './routes/files.ts';
 import { historyRoutes } from './routes/history.ts';
@@ -127,6 +128,7 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(imageRoutes(services));
   await app.register(driveRoutes(services));
   await app.register(snapshotRoutes(services));
+  await app.register(checkpointRoutes(services));
   await app.register(mountRoutes(services));
   await app.register(execRoutes(services));
   const upgrades = new Upgrades(app, [PTY_PROTOCOL]);

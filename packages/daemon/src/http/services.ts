@@ -3,6 +3,7 @@ import type { Exec } from '../domain/exec.ts';
 import type { ExecStreams } from '../domain/exec-streams.ts';
 import type { Guests } from '../domain/guests.ts';
 import type { Names } from '../domain/names.ts';
+import type { Pruner } from '../domain/pruner.ts';
 import type { Pools } from '../domain/pools.ts';
 import type { Images } from '../domain/images.ts';
 import type { Previews } from '../domain/previews.ts';
@@ -17,6 +18,7 @@ import type { Tunnels } from '../domain/tunnels.ts';
 export interface Services {
   readonly names: Names;
   readonly pools: Pools;
+  readonly pruner: Pruner;
   readonly sandboxes: Sandboxes;
   readonly snapshots: Snapshots;
   readonly restores: Restores;

@@ -10,6 +10,10 @@ export interface SnapshotRecord {
   readonly createdAtUnix: number;
   /** When a resume retired it into history; undefined for a held snapshot. */
   readonly retiredAtUnix: number | undefined;
+  /** Whether the limits on history leave it alone. */
+  readonly pinned?: boolean | undefined;
+  /** When its state and memory were put away, packed; undefined: they are where they can be used. */
+  readonly archivedAtUnix?: number | undefined;
   readonly sourceSandboxId: string;
   /** The snapshot that the source sandbox itself came from. */
   readonly parentSnapshotId: string | undefined;
@@ -86,6 +90,12 @@ export interface SnapshotStore {
   draft(id: string, machineId: string, memoryInStateMib: number, signal: AbortSignal): Promise<SnapshotDraft>;
   /** Notes that a snapshot was retired. */
   retire(snapshot: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot>;
+  /** Notes whether the limits on history leave it alone. */
+  pin(snapshot: StoredSnapshot, pinned: boolean): Promise<StoredSnapshot>;
+  /** Puts its state and memory away, packed: both or neither. */
+  archive(snapshot: StoredSnapshot, archivedAtUnix: number, signal: AbortSignal): Promise<StoredSnapshot>;
+  /** Brings them back. When it rejects they are where they were. */
+  unarchive(snapshot: StoredSnapshot, signal: AbortSignal): Promise<StoredSnapshot>;
   /** What is missing or not whole; undefined when nothing is. Memory is looked at by its size alone. */
   findFault(snapshot: StoredSnapshot, signal: AbortSignal): Promise<SnapshotFault | undefined>;
   /** Makes a machine's directory and its root disk, a copy-on-write layer over the snapshot's. Leaves nothing when it fails. */

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { Activity } from '../domain/activity.ts';
 import { ExecStreams } from '../domain/exec-streams.ts';
 import { Drives } from '../domain/drives.ts';
+import { Archiver } from '../domain/archiver.ts';
 import { Exec } from '../domain/exec.ts';
 import { Guests } from '../domain/guests.ts';
 import { Holders } from '../domain/holders.ts';
@@ -15,6 +16,8 @@ import { Ptys } from '../domain/ptys.ts';
 import { recover } from '../domain/recover.ts';
 import { Tunnels } from '../domain/tunnels.ts';
 import { Names } from '../domain/names.ts';
+import { Pruner } from '../domain/pruner.ts';
+import type { RetentionPolicy } from '../domain/retention.ts';
 import { Pools } from '../domain/pools.ts';
 import { Registry } from '../domain/registry.ts';
 import { Restores } from '../domain/restores.ts';
@@ -44,6 +47,7 @@ export interface FakeSettings {
   };
   readonly devices?: number;
   readonly maxOutputBytes?: number;
+  readonly retention?: Partial<RetentionPolicy>;
   /** The storage of a service that has ended, for the next one on it. */
   readonly storage?: FakeStorage;
 }
@@ -84,12 +88,16 @@ export async function fakeService(settings: FakeSettings) {
   const pools = new Pools({ store: new FakePools(), assertImage, sizes: settings.sizes, log });
   const catalogues = { images, drives, pools };
   const sandboxes = new Sandboxes(ports, registry, lifecycle, catalogues, settings.sizes, log);
-  const context = { ports, registry, lifecycle, streams, drives, book, locks: new KeyedLock(), log };
+  const locks = new KeyedLock();
+  const archiver = new Archiver({ ...fakes, book, leases, locks, log }, undefined);
+  const context = { ports, registry, lifecycle, streams, drives, book, archiver, locks, log };
   const restores = new Restores(context);
   const guests = new Guests(registry, activity);
+  const snapshots = new Snapshots(context);
   const services = {
     sandboxes,
-    snapshots: new Snapshots(context),
+    snapshots,
+    pruner: new Pruner(snapshots, book, settings.retention ?? {}, log),
     restores,
     names: new Names(registry, sandboxes, restores),
     pools,

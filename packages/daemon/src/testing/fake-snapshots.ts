@@ -87,6 +87,18 @@ export class FakeSnapshots implements SnapshotStore {
     return this.#write({ ...record, retiredAtUnix });
   }
 
+  pin({ record }: StoredSnapshot, pinned: boolean): Promise<StoredSnapshot> {
+    return this.#write({ ...record, pinned });
+  }
+
+  archive({ record }: StoredSnapshot, archivedAtUnix: number): Promise<StoredSnapshot> {
+    return this.#write({ ...record, archivedAtUnix });
+  }
+
+  unarchive({ record }: StoredSnapshot): Promise<StoredSnapshot> {
+    return this.#write({ ...record, archivedAtUnix: undefined });
+  }
+
   async findFault({ record }: StoredSnapshot): Promise<SnapshotFault | undefined> {
     try {
       await access(this.#stored(record).state);

@@ -50,6 +50,7 @@ snapshotSuite('LocalSnapshots', async () => {
     stack.use(
       await LocalSnapshots.open({
         snapshotsDir: join(dir, 'snapshots'),
+        archiveDir: join(dir, 'archive'),
         machinesDir: storage.machinesDir,
         onFault: (id, error) => expect.unreachable(`layer ${id}: ${String(error)}`),
       }),

@@ -35,6 +35,7 @@ afterEach(async () => {
 function open(): Promise<LocalSnapshots> {
   return LocalSnapshots.open({
     snapshotsDir: join(dir, 'snapshots'),
+    archiveDir: join(dir, 'archive'),
     machinesDir: storage.machinesDir,
     onFault: (id, error) => expect.unreachable(`layer ${id}: ${String(error)}`),
   });

@@ -12,6 +12,7 @@ import type {
 } from '../../ports/snapshots.ts';
 import type { MachineFiles } from '../../ports/storage.ts';
 import { LocalDraft, sha256, SNAPSHOT_FILES, snapshotHolder } from './draft.ts';
+import { Archive } from './archive.ts';
 import { Layers } from './layers.ts';
 import { machineFiles } from './machine-files.ts';
 import { MANIFEST, readManifest, writeManifest } from './manifest.ts';
@@ -26,6 +27,8 @@ const STATE_BYTES = 2 * MIB;
 export interface LocalSnapshotsOptions {
   readonly snapshotsDir: string;
   readonly machinesDir: string;
+  /** Where state and memory are put away, packed. */
+  readonly archiveDir: string;
   /** Hears of work in the background that failed; nothing is lost then but room. */
   readonly onFault: (id: string, error: unknown) => void;
 }
@@ -41,6 +44,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
   readonly #heldDir: string;
   readonly #damagedDir: string;
   readonly #layers: Layers;
+  readonly #archive: Archive;
   /** Whether a machine's files become a snapshot's by renaming them: not so between two file systems or two mounts. */
   readonly #renames: boolean;
 
@@ -50,6 +54,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     this.#heldDir = join(options.snapshotsDir, 'held');
     this.#damagedDir = join(options.snapshotsDir, 'damaged');
     this.#layers = layers;
+    this.#archive = new Archive(options.archiveDir);
     this.#renames = renames;
   }
 
@@ -116,12 +121,31 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     };
   }
 
-  async retire(snapshot: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
-    const record: SnapshotRecord = { ...snapshot.record, retiredAtUnix };
-    const dir = this.#dir(record.id);
-    const { files } = await readManifest(dir);
-    await writeManifest(dir, record, files);
-    return { ...snapshot, record };
+  retire(snapshot: StoredSnapshot, retiredAtUnix: number): Promise<StoredSnapshot> {
+    return this.#rewrite(snapshot, { retiredAtUnix });
+  }
+
+  pin(snapshot: StoredSnapshot, pinned: boolean): Promise<StoredSnapshot> {
+    return this.#rewrite(snapshot, { pinned });
+  }
+
+  async archive(
+    snapshot: StoredSnapshot,
+    archivedAtUnix: number,
+    signal: AbortSignal,
+  ): Promise<StoredSnapshot> {
+    await this.#archive.store(snapshot.record.id, filesOf(snapshot), signal);
+    const archived = await this.#rewrite(snapshot, { archivedAtUnix });
+    await Promise.all(filesOf(snapshot).map((file) => rm(file, { force: true })));
+    return archived;
+  }
+
+  async unarchive(snapshot: StoredSnapshot, signal: AbortSignal): Promise<StoredSnapshot> {
+    const { id } = snapshot.record;
+    await this.#archive.fetch(id, filesOf(snapshot), signal);
+    const fetched = await this.#rewrite(snapshot, { archivedAtUnix: undefined });
+    await this.#archive.remove(id);
+    return fetched;
   }
 
   async findFault({ record }: StoredSnapshot, signal: AbortSignal): Promise<SnapshotFault | undefined> {
@@ -165,6 +189,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     const dir = this.#dir(id);
     await rm(join(dir, MANIFEST), { force: true });
     await rm(dir, { recursive: true, force: true });
+    await this.#archive.remove(id);
     await this.#layers.drop(snapshotHolder(id));
   }
 
@@ -172,7 +197,8 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     const dir = this.#dir(id);
     const names = await readdir(dir);
     const sizes = await Promise.all(names.map((name) => allocated(join(dir, name))));
-    const own = sizes.reduce((sum, size) => sum + size, 0);
+    const archived = await this.#archive.bytes(id).catch(() => 0);
+    const own = sizes.reduce((sum, size) => sum + size, archived);
     return own + (await this.#layers.uniqueBytes(snapshotHolder(id)));
   }
 
@@ -189,6 +215,14 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     return join(this.#heldDir, id);
   }
 
+  async #rewrite(snapshot: StoredSnapshot, news: Partial<SnapshotRecord>): Promise<StoredSnapshot> {
+    const record: SnapshotRecord = { ...snapshot.record, ...news };
+    const dir = this.#dir(record.id);
+    const { files } = await readManifest(dir);
+    await writeManifest(dir, record, files);
+    return { ...snapshot, record };
+  }
+
   async #read(id: string): Promise<StoredSnapshot> {
     const dir = this.#dir(id);
     const { record, files } = await readManifest(dir);
@@ -200,13 +234,18 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     return { record, state: join(dir, SNAPSHOT_FILES.state), memory };
   }
 
-  async #sizeFault({ id }: SnapshotRecord, files: FileSizes): Promise<SnapshotFault | undefined> {
+  async #sizeFault(
+    { id, archivedAtUnix }: SnapshotRecord,
+    files: FileSizes,
+  ): Promise<SnapshotFault | undefined> {
     const dir = this.#dir(id);
     for (const layer of this.#layers.chain(id)) {
       // One that was let go of meanwhile is not of the chain any more, which was made short.
       if (!(await exists(this.#layers.path(layer))) && this.#layers.has(layer))
         return { what: `layer ${layer}`, recorded: 'there', actual: 'missing' };
     }
+    // What is packed is checked when it is unpacked; an archive may be on a disk that is not there at every start.
+    if (archivedAtUnix !== undefined) return undefined;
     const expected: [string, number | null][] = [
       [SNAPSHOT_FILES.state, files.state_bytes],
       [SNAPSHOT_FILES.memory, files.memory_bytes],
@@ -232,6 +271,11 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     this.#layers.hold(`damaged ${id}`, [id]);
     return to;
   }
+}
+
+/** What an archive takes of a snapshot. */
+function filesOf({ state, memory }: StoredSnapshot): string[] {
+  return memory === undefined ? [state] : [state, memory];
 }
 
 function machineHolder(id: string): string {

@@ -1,6 +1,5 @@
 import { SandboxId, SandboxParams } from '@atoll/contract/sandboxes';
 import {
-  CheckpointList,
   CloneList,
   CloneRequest,
   RestoreQuery,
@@ -10,7 +9,7 @@ import {
   SnapshotList,
   SnapshotParams,
 } from '@atoll/contract/snapshots';
-import type { CheckpointItem, SnapshotItem } from '@atoll/contract/snapshots';
+import type { SnapshotItem } from '@atoll/contract/snapshots';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { SnapshotQuery } from '../../domain/snapshot-book.ts';
 import type { ListedSnapshot } from '../../domain/snapshots.ts';
@@ -20,14 +19,14 @@ import { errorAnswers, NoContent } from '../schemas.ts';
 import type { Services } from '../services.ts';
 
 const tags = ['snapshots'];
-const RESTORE_ERRORS = errorAnswers(400, 401, 404, 409, 500, 503);
+/** What can go wrong where a sandbox comes out of a snapshot. */
+export const RESTORE_ERRORS = errorAnswers(400, 401, 404, 409, 500, 503);
 
 /** Snapshots: take, list, delete, and what comes out of them. */
 export function snapshotRoutes(services: Services): FastifyPluginCallbackZod {
   return (app, options, done) => {
     heldRoutes(services)(app, options, () => undefined);
-    restoreRoutes(services)(app, options, () => undefined);
-    historyRoutes(services)(app, options, done);
+    restoreRoutes(services)(app, options, done);
   };
 }
 
@@ -139,59 +138,8 @@ function restoreRoutes({ restores }: Services): FastifyPluginCallbackZod {
   };
 }
 
-function historyRoutes({ snapshots, restores }: Services): FastifyPluginCallbackZod {
-  return (app, _options, done) => {
-    app.get(
-      '/snapshots/history',
-      {
-        schema: {
-          tags,
-          summary: 'List the checkpoints that resumes retired, oldest first',
-          querystring: SnapshotFilter,
-          response: { 200: CheckpointList, ...errorAnswers(400, 401) },
-        },
-      },
-      async (request) => ({
-        checkpoints: (await snapshots.listRetired(toQuery(request.query))).map(toCheckpoint),
-      }),
-    );
-    app.post(
-      '/snapshots/history/:id/restore',
-      {
-        schema: {
-          tags,
-          summary: 'Make a live sandbox of a checkpoint, which stays; as often as wanted, one at a time',
-          params: SnapshotParams,
-          querystring: RestoreQuery,
-          response: { 200: SandboxId, ...RESTORE_ERRORS },
-        },
-      },
-      async (request, reply) => {
-        const fresh = request.query.fresh_identity === 'true';
-        const { id } = await restores.restore(request.params.id, fresh, clientGone(reply));
-        return { id };
-      },
-    );
-    app.delete(
-      '/snapshots/history/:id',
-      {
-        schema: {
-          tags,
-          summary: 'Delete a checkpoint',
-          params: SnapshotParams,
-          response: { 204: NoContent, ...errorAnswers(401, 404) },
-        },
-      },
-      async (request, reply) => {
-        await snapshots.removeRetired(request.params.id);
-        return reply.status(204).send(null);
-      },
-    );
-    done();
-  };
-}
-
-function toQuery({ source_sandbox_id, parent_snapshot_id }: SnapshotFilter): SnapshotQuery {
+/** What a list is asked for, in the domain's words. */
+export function toQuery({ source_sandbox_id, parent_snapshot_id }: SnapshotFilter): SnapshotQuery {
   return { sourceSandboxId: source_sandbox_id, parentSnapshotId: parent_snapshot_id };
 }
 
@@ -207,20 +155,7 @@ function toItem({ snapshot: { record }, forkedInto, sizeBytes }: ListedSnapshot)
     mem_size_mib: record.memSizeMib,
     forked_into: forkedInto ?? null,
     parent_snapshot_id: record.parentSnapshotId ?? null,
-    archived_at_unix: null,
-    size_bytes: sizeBytes,
-  };
-}
-
-function toCheckpoint({ snapshot: { record }, sizeBytes }: ListedSnapshot): CheckpointItem {
-  return {
-    id: record.id,
-    source_sandbox_id: record.sourceSandboxId,
-    created_at_unix: record.createdAtUnix,
-    retired_at_unix: record.retiredAtUnix ?? 0,
-    name: record.name ?? null,
-    tags: { ...record.tags },
-    parent_snapshot_id: record.parentSnapshotId ?? null,
+    archived_at_unix: record.archivedAtUnix ?? null,
     size_bytes: sizeBytes,
   };
 }

@@ -53,6 +53,29 @@ export function snapshotSuite(name: string, setUp: () => Promise<SnapshotsUnderT
       expect(await it.storage.listMachines()).toEqual([]);
     });
 
+    test('what was archived is known as that to the next start, and comes back as it was', async () => {
+      const stored = await captureNew('remembered');
+      const archived = await it.snapshots.archive(stored, 5, signal);
+      const next = await it.reopen();
+      const [found] = (await next.recover(signal)).whole;
+      expect(found?.record).toEqual({ ...stored.record, archivedAtUnix: 5 });
+      const fetched = await next.unarchive(archived, signal);
+      expect({ ...fetched.record, archivedAtUnix: undefined }).toEqual({
+        ...stored.record,
+        archivedAtUnix: undefined,
+      });
+      expect((await readFile(fetched.memory ?? '')).subarray(0, 10).toString()).toBe('remembered');
+      expect(await readFile(fetched.state, 'utf8')).toBe('state');
+      expect(await next.findFault(fetched, signal)).toBeUndefined();
+    });
+
+    test('an archived one can be removed', async () => {
+      const stored = await captureNew();
+      await it.snapshots.archive(stored, 5, signal);
+      await it.snapshots.remove(stored.record.id);
+      expect((await (await it.reopen()).recover(signal)).whole).toEqual([]);
+    });
+
     test('a draft that was discarded leaves the machine its files, and nothing else', async () => {
       const id = randomUUID();
       const files = await it.storage.createMachine(id, signal);
