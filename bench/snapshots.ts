@@ -107,6 +107,7 @@ async function resumeDirectly(snapshot: string): Promise<number> {
   const machine = await vmm.prepare(spec, undefined, deadline);
   const line = await new H2GuestAgent().attach(machine.agentSocket, deadline);
   await machine.load({ file: stored.state, holdsMemory: false }, deadline);
+  await machine.resume(deadline);
   const session = await line.open(deadline);
   await session.health(deadline.signal);
   const took = performance.now() - started;
