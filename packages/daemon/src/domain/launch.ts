@@ -37,8 +37,9 @@ export interface BootInput {
 // What the guest's kernel credits as a full pool: 256 bits (random(4)).
 const ENTROPY_BYTES = 32;
 
-// A guest's clock may be late by what its setting takes: 1 ms on an idle host. Beyond this it is set again.
-const CLOCK_MS = 25;
+// A guest's clock may be late by what its setting takes: 1 ms on an idle host, 20 in a guest that was just loaded under
+// emulation, whose code is translated anew. Beyond this it is set again.
+const CLOCK_MS = 40;
 const CLOCK_ATTEMPTS = 4;
 
 /**
@@ -160,23 +161,21 @@ export async function load(
     stack.defer(() => snapshots.removeMachine(id));
     await atPoint('restore:disk');
 
-    // Beside the monitor's start, which takes as long.
-    const memory = await provideMemory(snapshots, restoration, files.memory, deadline.signal);
-    stack.defer(() => memory.filled.then(ignore, ignore));
+    // Not beside the monitor's start: it maps what is there whole, and both want a processor.
+    const frozenMemory = await provideMemory(snapshots, restoration, files.memory, deadline.signal);
+    await atPoint('restore:filled');
     const nic = { tap: lease.tap, mac: snapshot.record.lease.mac };
-    const machine = await vmm.prepare({ ...machineSpec, ...files, nic, drives }, memory.frozen, deadline);
+    const machine = await vmm.prepare({ ...machineSpec, ...files, nic, drives }, frozenMemory, deadline);
     stack.defer(() => machine.stop());
     await atPoint('restore:prepared');
 
     const line = await agent.attach(machine.agentSocket, deadline);
     stack.defer(() => line.close());
     await atPoint('restore:attached');
-    await memory.filled;
-    await atPoint('restore:filled');
     const state = { file: snapshot.state, holdsMemory: snapshot.memory === undefined };
     await orMachineEnd(machine, machine.load(state, deadline));
     await atPoint('restore:loaded');
-    const sharesMemory = memory.frozen !== undefined;
+    const sharesMemory = frozenMemory !== undefined;
     return { restoration, machine, line, lease, sharesMemory, resources: stack.move() };
   } catch (error) {
     throw restoreFailure(error, snapshot, deadline);
@@ -232,16 +231,17 @@ function restoreFailure(error: unknown, { record }: StoredSnapshot, deadline: De
   );
 }
 
-/** The memory that a machine is loaded with: the frozen one, or a copy that is under way. A state that holds it needs neither. */
+/** The memory that a machine is loaded with: the frozen one, which is the answer, or a copy. A state that holds it needs neither. */
 async function provideMemory(
   snapshots: SnapshotStore,
   { snapshot, sharesMemory }: Restoration,
   to: string,
   signal: AbortSignal,
-): Promise<{ readonly frozen?: string; readonly filled: Promise<void> }> {
-  if (snapshot.memory === undefined) return { filled: Promise.resolve() };
-  if (sharesMemory) return { frozen: snapshot.memory, filled: Promise.resolve() };
-  return snapshots.copyMemory(snapshot, to, signal);
+): Promise<string | undefined> {
+  if (snapshot.memory === undefined) return undefined;
+  if (sharesMemory) return snapshot.memory;
+  await snapshots.copyMemory(snapshot, to, signal);
+  return undefined;
 }
 
 function ignore(): void {

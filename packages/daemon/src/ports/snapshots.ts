@@ -100,11 +100,8 @@ export interface SnapshotStore {
   findFault(snapshot: StoredSnapshot, signal: AbortSignal): Promise<SnapshotFault | undefined>;
   /** Makes a machine's directory and its root disk, a copy-on-write layer over the snapshot's. Leaves nothing when it fails. */
   createMachine(id: string, snapshot: StoredSnapshot, signal: AbortSignal): Promise<MachineFiles>;
-  /**
-   * Copies a snapshot's memory into a new file. The file is there with its size when this answers, its content when `filled`
-   * does. `filled` never is an unhandled rejection.
-   */
-  copyMemory(snapshot: StoredSnapshot, to: string, signal: AbortSignal): Promise<{ filled: Promise<void> }>;
+  /** Copies a snapshot's memory into a new file. */
+  copyMemory(snapshot: StoredSnapshot, to: string, signal: AbortSignal): Promise<void>;
   /** Removes the directory of a machine made here. Harmless when it is gone. */
   removeMachine(id: string): Promise<void>;
   /** Removes a snapshot and what of its disk nobody else stands on. Harmless when it is gone. */

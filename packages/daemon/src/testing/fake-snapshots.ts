@@ -116,9 +116,8 @@ export class FakeSnapshots implements SnapshotStore {
     return files;
   }
 
-  async copyMemory({ memory = '' }: StoredSnapshot, to: string): Promise<{ filled: Promise<void> }> {
+  async copyMemory({ memory = '' }: StoredSnapshot, to: string): Promise<void> {
     await copyFile(memory, to);
-    return { filled: Promise.resolve() };
   }
 
   async removeMachine(id: string): Promise<void> {

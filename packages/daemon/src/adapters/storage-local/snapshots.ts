@@ -17,7 +17,7 @@ import { Layers } from './layers.ts';
 import { machineFiles } from './machine-files.ts';
 import { MANIFEST, readManifest, writeManifest } from './manifest.ts';
 import type { FileSizes } from './manifest.ts';
-import { copySparse } from './memory-copy.ts';
+import { copyMemory } from './memory-copy.ts';
 
 const MIB = 1024 * 1024;
 
@@ -174,9 +174,9 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     }
   }
 
-  copyMemory({ record, memory }: StoredSnapshot, to: string, signal: AbortSignal) {
+  async copyMemory({ record, memory }: StoredSnapshot, to: string, signal: AbortSignal): Promise<void> {
     if (memory === undefined) throw new Error(`snapshot ${record.id} has no memory file`);
-    return copySparse(memory, to, signal);
+    await copyMemory(memory, to, signal);
   }
 
   async removeMachine(id: string): Promise<void> {
