@@ -1,31 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { Activity } from '../domain/activity.ts';
-import { ExecStreams } from '../domain/exec-streams.ts';
-import { Drives } from '../domain/drives.ts';
-import { Archiver } from '../domain/archiver.ts';
-import { Exec } from '../domain/exec.ts';
-import { Guests } from '../domain/guests.ts';
-import { Holders } from '../domain/holders.ts';
-import { Images } from '../domain/images.ts';
-import { Mounts } from '../domain/mounts.ts';
-import { Leases } from '../domain/leases.ts';
-import { Lifecycle } from '../domain/lifecycle.ts';
-import { Previews } from '../domain/previews.ts';
-import { Ptys } from '../domain/ptys.ts';
-import { recover } from '../domain/recover.ts';
-import { Tunnels } from '../domain/tunnels.ts';
-import { Names } from '../domain/names.ts';
-import { Pruner } from '../domain/pruner.ts';
 import type { RetentionPolicy } from '../domain/retention.ts';
-import { Pools } from '../domain/pools.ts';
-import { Registry } from '../domain/registry.ts';
-import { Restores } from '../domain/restores.ts';
-import { Sandboxes } from '../domain/sandboxes.ts';
-import { SnapshotBook } from '../domain/snapshot-book.ts';
-import { Snapshots } from '../domain/snapshots.ts';
-import { Streams } from '../domain/streams.ts';
-import { KeyedLock } from '../lib/keyed-lock.ts';
+import { openService } from '../domain/service.ts';
 import type { FaultPoint } from '../lib/fault-points.ts';
 import { FakeAgent } from './fake-agent.ts';
 import { FakeDrives } from './fake-drives.ts';
@@ -47,7 +23,7 @@ export interface FakeSettings {
   };
   readonly devices?: number;
   readonly maxOutputBytes?: number;
-  readonly retention?: Partial<RetentionPolicy>;
+  readonly retention?: RetentionPolicy;
   /** The storage of a service that has ended, for the next one on it. */
   readonly storage?: FakeStorage;
 }
@@ -71,59 +47,36 @@ export async function fakeService(settings: FakeSettings) {
   };
   /** Called at every point; a test puts its own here. */
   const faults = { at: (_point: FaultPoint): void => undefined };
-  const leases = new Leases(fakes.network);
-  const ports = { ...fakes, leases, atPoint: (point: FaultPoint) => faults.at(point) };
-  const [log, registry, book] = [pino({ level: 'silent' }), new Registry(), new SnapshotBook()];
-  await recover({ ...fakes, leases, registry, book }, log, AbortSignal.timeout(BOOT_MS));
-  const options = { bootTimeoutMs: BOOT_MS, concurrentBoots: BOOTS };
-  const activity = new Activity();
-  const streams = new Streams(fakes.metrics, activity);
-  const lifecycle = new Lifecycle(fakes, registry, streams, options, log);
-  const holders = new Holders(registry, book);
   const imageStore = new FakeImages();
-  const images = await Images.open(imageStore, holders, log);
   const driveStore = await FakeDrives.open();
-  const drives = await Drives.open(driveStore, holders, log);
-  const assertImage = (id: string) => void images.find(id);
-  const pools = new Pools({ store: new FakePools(), assertImage, sizes: settings.sizes, log });
-  const catalogues = { images, drives, pools };
-  const sandboxes = new Sandboxes(ports, registry, lifecycle, catalogues, settings.sizes, log);
-  const locks = new KeyedLock();
-  const archiver = new Archiver({ ...fakes, book, leases, locks, log }, undefined);
-  const context = { ports, registry, lifecycle, streams, drives, book, archiver, locks, log };
-  const restores = new Restores(context);
-  const guests = new Guests(registry, activity);
-  const snapshots = new Snapshots(context);
-  const services = {
-    sandboxes,
-    snapshots,
-    pruner: new Pruner(snapshots, book, settings.retention ?? {}, log),
-    restores,
-    names: new Names(registry, sandboxes, restores),
-    pools,
-    guests,
-    images,
-    drives,
-    mounts: new Mounts(registry, guests, log),
-    exec: new Exec(guests, fakes.metrics, settings.maxOutputBytes ?? 64),
-    execStreams: new ExecStreams(guests, streams, log),
-    ptys: new Ptys(guests, streams),
-    previews: new Previews(guests, streams),
-    tunnels: new Tunnels(guests, streams),
-    renderMetrics: () => fakes.metrics.render(),
-  };
+  const stores = { imageStore, driveStore, poolStore: new FakePools() };
+  const service = await openService(
+    { ...fakes, ...stores, atPoint: (point: FaultPoint) => faults.at(point) },
+    {
+      sizes: settings.sizes,
+      bootTimeoutMs: BOOT_MS,
+      concurrentBoots: BOOTS,
+      maxExecOutputBytes: settings.maxOutputBytes ?? 64,
+      poolStandby: 0,
+      idle: { suspendAfterMs: undefined, destroyAfterMs: undefined },
+      archiveAfterSecs: undefined,
+      retention: settings.retention ?? {},
+    },
+    pino({ level: 'silent' }),
+    AbortSignal.timeout(BOOT_MS),
+  );
   const stack = new AsyncDisposableStack();
   if (settings.storage === undefined) stack.use(storage);
   stack.use(driveStore);
-  stack.defer(() => sandboxes.shutdown());
+  stack.use(service);
   return {
     fakes,
     imageStore,
     driveStore,
     faults,
-    leases,
-    registry,
-    services,
+    leases: service.leases,
+    registry: service.registry,
+    services: service.services,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
