@@ -57,9 +57,10 @@ async function startServers(to: Client, box: Sandbox, headers: Record<string, st
     const body = { command: 'python3', args: ['/tmp/server.py', address, port] };
     expect((await to.call('POST', `${box.path}/exec-stream`, body, { headers })).status).toBe(200);
   }
-  const isUp = async () =>
-    (await to.call('GET', `${box.path}/preview/8002/`, undefined, { headers })).status === 200;
-  await until('the server answers', isUp, SOON_MS);
+  const isUp = async (port: number) =>
+    (await to.call('GET', `${box.path}/preview/${port}/`, undefined, { headers })).status === 200;
+  for (const port of [8001, 8002, 8003])
+    await until(`the server on port ${port} answers`, () => isUp(port), SOON_MS);
 }
 
 const at = (path: string, port = 8001) => `/sandboxes/${sandbox.id}/preview/${port}${path}`;
