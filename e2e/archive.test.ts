@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Daemon } from './harness/daemon.ts';
 import type { Env } from './harness/daemon.ts';
@@ -7,6 +9,7 @@ import { expectFailure, expectNoContent } from './harness/failure.ts';
 import { until } from './harness/poll.ts';
 import { createSandbox, Sandbox } from './harness/sandbox.ts';
 
+const execute = promisify(execFile);
 const SOON_MS = 60_000;
 const SIZE = { vcpu_count: 1, mem_size_mib: 128 };
 
@@ -78,6 +81,23 @@ describe('SERVICE_ARCHIVE_TIMEOUT_SECS', () => {
     const sandbox = await resume(id);
     expect(await sandbox.sh('cat /root/data /dev/shm/data | sha256sum')).toBe(hash);
     expect(await readdir(archive)).toEqual([]);
+  });
+
+  it('leaves a snapshot where it is while the archive’s file system is full, and archives it when it is not', async () => {
+    const archive = await mkdtemp('/var/tmp/atoll-archive-');
+    stack.defer(() => rm(archive, { recursive: true, force: true }));
+    await execute('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0755', 'tmpfs', archive]);
+    stack.defer(() => execute('umount', [archive]).then(() => undefined));
+    await start({ SERVICE_ARCHIVE_TIMEOUT_SECS: '1', SERVICE_ARCHIVE_DIR: archive });
+    const { id, hash } = await keep();
+    const message = 'snapshot not archived: it stays where it is';
+    await until('the archiving fails', () => daemon.log.find(message) !== undefined, SOON_MS);
+    expect(String(daemon.log.find(message)?.['reason'])).toContain('ENOSPC');
+    expect(await readdir(archive)).toEqual([]);
+    await execute('mount', ['-o', 'remount,size=1g', archive]);
+    await until('it is archived', isArchived, SOON_MS);
+    expect(await readdir(archive)).toEqual([id]);
+    expect(await (await resume(id)).sh('cat /root/data /dev/shm/data | sha256sum')).toBe(hash);
   });
 
   it('leaves a snapshot where it is while the archive cannot take it, and says why', async () => {

@@ -4,6 +4,7 @@ import type { Env } from './harness/daemon.ts';
 import { expectFailure } from './harness/failure.ts';
 import { until } from './harness/poll.ts';
 import { createSandbox, listSandboxes, Sandbox } from './harness/sandbox.ts';
+import { Socket } from './harness/socket.ts';
 
 const SOON_MS = 30_000;
 const SIZE = { vcpu_count: 1, mem_size_mib: 128 };
@@ -48,6 +49,21 @@ describe('SERVICE_AUTO_SUSPEND_TIMEOUT_SECS', () => {
     expect(json).toMatchObject({ created: false });
     const again = new Sandbox(daemon.client, (json as { id: string }).id);
     expect(await again.sh('cat /root/note; pgrep -c sleep')).toBe('remembered\n1');
+  });
+
+  it('spares what has a terminal open or a background command, and takes it when they end', async () => {
+    const daemon = await start({ SERVICE_AUTO_SUSPEND_TIMEOUT_SECS: '1' });
+    const [typed, worked] = await Promise.all([
+      createSandbox(daemon.client, { ...SIZE, name: 'typed' }),
+      createSandbox(daemon.client, { ...SIZE, name: 'worked' }),
+    ]);
+    using terminal = await Socket.open(daemon.url, `${typed.path}/pty`);
+    const { status } = await worked.post('exec-stream', { command: 'sleep', args: ['6'] });
+    expect(status).toBe(200);
+    await sleep(4000);
+    expect(await listSandboxes(daemon.client)).toHaveLength(2);
+    terminal.ws.close();
+    await until('both are suspended', async () => (await listSandboxes(daemon.client)).length === 0, SOON_MS);
   });
 
   it('is backed by SERVICE_IDLE_TIMEOUT_SECS, which destroys what cannot be suspended', async () => {
