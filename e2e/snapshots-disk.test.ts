@@ -23,7 +23,9 @@ it(
     const daemon = stack.use(await Daemon.start({ SERVICE_SNAPSHOTS_DIR: join(dir, 'snapshots') }));
     const { client } = daemon;
     const sandbox = await createSandbox(client, { mem_size_mib: 256, vcpu_count: 1 });
-    await sandbox.sh('nohup sh -c "while sleep 0.1; do echo >>/root/beats; done" >/dev/null 2>&1 &');
+    await sandbox.sh(
+      'echo >/root/beats; nohup sh -c "while sleep 0.1; do echo >>/root/beats; done" >/dev/null 2>&1 &',
+    );
 
     for (const [method, path] of [
       ['POST', `${sandbox.path}/snapshot`],
