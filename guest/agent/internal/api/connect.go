@@ -62,14 +62,28 @@ func ownAddresses() (hosts []string) {
 }
 
 // receive passes a request's body on to a connection, and its end as that of the connection's one direction. When the host
-// goes away the connection is reset.
+// goes away the connection is reset. When the program takes no more, it may have said why, which is still to be read.
 func receive(connection *net.TCPConn, body io.Reader) {
-	_, err := io.CopyBuffer(struct{ io.Writer }{connection}, body, make([]byte, copySize))
-	if err == nil {
+	to := sink{Writer: connection}
+	_, err := io.CopyBuffer(&to, body, make([]byte, copySize))
+	switch {
+	case err == nil:
 		connection.CloseWrite()
-		return
+	case !to.full:
+		abort(connection)
 	}
-	abort(connection)
+}
+
+// sink remembers that a write to it failed.
+type sink struct {
+	io.Writer
+	full bool
+}
+
+func (s *sink) Write(data []byte) (int, error) {
+	n, err := s.Writer.Write(data)
+	s.full = s.full || err != nil
+	return n, err
 }
 
 // deliver passes what a connection brings on as the response, until its end.
