@@ -21,9 +21,13 @@ async function start(env: Env): Promise<Daemon> {
   stack.defer(async () => {
     for (const { id } of await listSandboxes(daemon.client))
       await daemon.client.call('DELETE', `/sandboxes/${id}?keep=false`);
-    const { json } = await daemon.client.call('GET', '/snapshots');
-    for (const { id } of (json as { snapshots: { id: string }[] }).snapshots)
-      await daemon.client.call('DELETE', `/snapshots/${id}`);
+    // A fork that is being destroyed keeps its snapshot until it is gone.
+    const isEmpty = async () => {
+      for (const { id } of await heldSnapshots(daemon))
+        await daemon.client.call('DELETE', `/snapshots/${id}`);
+      return (await heldSnapshots(daemon)).length === 0;
+    };
+    await until('nothing is kept', isEmpty, SOON_MS);
   });
   return daemon;
 }
@@ -64,7 +68,7 @@ describe('SERVICE_AUTO_SUSPEND_TIMEOUT_SECS', () => {
     await sleep(4000);
     expect(await listSandboxes(daemon.client)).toHaveLength(2);
     terminal.ws.close();
-    await until('both are suspended', async () => (await snapshotCount(daemon)) === 2, SOON_MS);
+    await until('both are suspended', async () => (await heldSnapshots(daemon)).length === 2, SOON_MS);
   });
 
   it('is backed by SERVICE_IDLE_TIMEOUT_SECS, which destroys what cannot be suspended', async () => {
@@ -101,7 +105,7 @@ describe('SERVICE_IDLE_TIMEOUT_SECS', () => {
   });
 });
 
-async function snapshotCount({ client }: Daemon): Promise<number> {
+async function heldSnapshots({ client }: Daemon): Promise<{ id: string }[]> {
   const { json } = await client.call('GET', '/snapshots');
-  return (json as { snapshots: unknown[] }).snapshots.length;
+  return (json as { snapshots: { id: string }[] }).snapshots;
 }
