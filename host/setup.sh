@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Brings a host to where Atoll runs and its tests pass: system packages, npm packages, guest kernel and disk. Does only what
 # is missing, so it may be run again at any time, also after it was interrupted.
+# Usage: setup.sh [PURPOSE...]: with `check` and `tests`, what these need too (see packages.sh).
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/packages.sh"
@@ -14,7 +15,7 @@ ensure_modules &
 set +m
 modules=$!
 trap 'kill -- "-$modules" 2>/dev/null || true' EXIT
-ensure_packages run kernel rootfs check tests
+ensure_packages run kernel rootfs "$@"
 wait "$modules"
 trap - EXIT
 use_go

@@ -19,7 +19,7 @@ trap 'rm -rf "$RESULTS_DIR"' EXIT
 failed=()
 
 step 'set-up'
-bash host/setup.sh
+bash host/setup.sh check tests
 use_go
 run_suite 'static checks' bash host/check.sh --static
 run_suite 'unit tests' vitest_suite unit
