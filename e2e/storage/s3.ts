@@ -6,11 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { until } from '../harness/poll.ts';
 import { host } from './files.ts';
 import type { Outside } from '../network/outside.ts';
 
 const BUILD = fileURLToPath(new URL('s3-server.sh', import.meta.url));
 const PORT = 9000;
+const START_MS = 20_000;
 const REGION = 'us-east-1';
 
 /** A server that speaks the S3 API, on an address beyond the host's uplink, with buckets of its own. */
@@ -32,6 +34,13 @@ export class S3Server implements AsyncDisposable {
     const keys = [`ROOT_ACCESS_KEY=${server.accessKey}`, `ROOT_SECRET_KEY=${server.secretKey}`];
     const serve = [program, '--port', `${address}:${PORT}`, 'posix', dir];
     await outside.start(['env', ...keys, ...serve], 'service listening');
+    // It says so a moment before it does.
+    const listens = () =>
+      server.call('GET', '/').then(
+        (answer) => Boolean(answer.resume()),
+        (error: unknown) => (error as NodeJS.ErrnoException).code !== 'ECONNREFUSED',
+      );
+    await until('the S3 server listens', listens, START_MS);
     return server;
   }
 
