@@ -22,6 +22,24 @@ module.exports = {
       { path: '^packages/(?!contract/)' },
     ),
     forbid(
+      'sdk-stands-alone',
+      'Clients know the OpenAPI document alone: neither the daemon nor the contract.',
+      { path: '^packages/sdk/src/' },
+      { path: '^packages/(?!sdk/src/)' },
+    ),
+    forbid(
+      'sdk-local-apart',
+      'What needs files and TCP is loaded by platform.ts alone, or asked for by name: browsers have none of it.',
+      { path: '^packages/sdk/src/', pathNot: ['^packages/sdk/src/(local/|(local|platform|trees)\\.ts$)'] },
+      { path: '^packages/sdk/src/local' },
+    ),
+    forbid(
+      'cli-by-the-sdk',
+      'The command speaks to the daemon by the SDK, as any program can.',
+      { path: '^packages/cli/src/' },
+      { path: '^packages/(?!cli/|sdk/src/(index|trees)\\.ts$)' },
+    ),
+    forbid(
       'lib-has-no-opinion',
       'lib knows no sandboxes: it imports nothing of the daemon.',
       { path: `^${daemon}/lib/` },
@@ -83,6 +101,9 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@atoll/source', 'import', 'node', 'types'],
+    },
   },
 };

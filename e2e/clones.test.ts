@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Client } from './harness/client.ts';
 import { Daemon } from './harness/daemon.ts';
@@ -7,8 +9,12 @@ import { kibField, machinePid } from './harness/host.ts';
 import { createSandbox } from './harness/sandbox.ts';
 import type { Sandbox } from './harness/sandbox.ts';
 import { bringUp, deleteSnapshots, makeClones, takeSnapshot } from './harness/snapshot.ts';
+import { Outside, OUTSIDE, UPLINK_ADDRESSES } from './network/outside.ts';
 
-// The pool has 64 devices, and the held snapshot keeps one.
+const execute = promisify(execFile);
+const [BEYOND] = OUTSIDE;
+
+// As many as there are network devices: the held snapshot needs none.
 const COUNT = Number(process.env.ATOLL_TEST_CLONES ?? 12);
 const MAX_PSS_KIB = 40 * 1024;
 const CLOCK_MS = 50;
@@ -18,6 +24,10 @@ let daemon: Daemon;
 let client: Client;
 
 beforeAll(async () => {
+  const outside = stack.use(await Outside.attach(`atoll-test-${process.pid}-out`));
+  await outside.serve();
+  // The uplink has come after the set-up.
+  await execute(process.execPath, ['host/network/setup.ts']);
   daemon = stack.use(await Daemon.start());
   client = daemon.client;
 });
@@ -62,13 +72,12 @@ it(
       expect(new Set(values).size, values.join(' ')).toBe(COUNT);
     }
     expect(told.map(({ identity }) => identity[0])).toEqual(clones.map((_, at) => `clone-${at + 1}`));
-    // Each reaches the name server at the gateway.
-    for (const clone of clones)
-      expect(
-        await clone.sh(
-          'python3 -c "import socket; socket.create_connection((\'10.213.0.1\', 53), 5)" && cat /root/common',
-        ),
-      ).toBe('common');
+    // Each reaches the name server at the gateway, and a host beyond it.
+    for (const clone of clones) {
+      await clone.sh('python3 -c "import socket; socket.create_connection((\'10.213.0.1\', 53), 5)"');
+      const said = await clone.sh(`curl -s --max-time 10 http://${BEYOND}/ && cat /root/common`);
+      expect(said).toBe(`${UPLINK_ADDRESSES[0]}common`);
+    }
 
     for (const [at, clone] of clones.slice(0, 2).entries()) {
       await clone.sh(`echo ${at} >/root/mine; nohup sleep 4711 >/dev/null 2>&1 &`);

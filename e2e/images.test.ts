@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Daemon } from './harness/daemon.ts';
+import { childrenOf } from './harness/host.ts';
+import { until } from './harness/poll.ts';
 import { createSandbox } from './harness/sandbox.ts';
+import { makeAlpineLike } from './storage/alpine-like.ts';
 import { findBusybox } from './storage/busybox.ts';
 import { host, makeExt4 } from './storage/files.ts';
 
@@ -108,7 +111,7 @@ describe('an image', () => {
   it('boots without an agent in it, is held by its sandbox, and is there after a restart', async (context) => {
     const busybox = await findBusybox(dir).catch((error: unknown) => error as Error);
     if (busybox instanceof Error) return context.skip(`no static busybox can be had: ${busybox.message}`);
-    await makeAlpineLike(busybox);
+    await makeAlpineLike(dir, busybox);
     const { status, json } = await register('alpine', at('alpine.ext4'));
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -154,7 +157,12 @@ describe('an image', () => {
     // Holes stay holes: the 8 GiB hold some 430 MiB.
     const blocks = async (file: string) => Number(await host('stat', '--format=%b', file));
     expect(await blocks(path)).toBeLessThan((await blocks(source)) * 1.1);
-    await using sandbox = await createSandbox(daemon.client, { image_id: 'debian', mem_size_mib: 256 });
+    const booting = createSandbox(daemon.client, { image_id: 'debian', mem_size_mib: 256 });
+    const isHeld = async () =>
+      (await list()).some(({ id, in_use_by }) => id === 'debian' && in_use_by !== null);
+    await until('its boot is under way', isHeld, 20_000);
+    expect((await remove('debian')).status).toBe(409);
+    await using sandbox = await booting;
     expect(await sandbox.sh('. /etc/os-release; echo $ID')).toBe('debian');
     await sandbox.destroy();
     expect((await remove('debian')).status).toBe(204);
@@ -181,6 +189,38 @@ describe('an image', () => {
     expect((await remove('arm')).status).toBe(204);
   });
 
+  it('whose source changes while it is copied is refused, leaves nothing, and the log says how far it got', async () => {
+    // Of another file system, with which no blocks can be shared.
+    const other = at('other');
+    await mkdir(other);
+    await host('mount', '-t', 'tmpfs', '-o', 'size=1g', 'tmpfs', other);
+    await using _mount = { [Symbol.asyncDispose]: () => host('umount', other).then(() => undefined) };
+    const source = join(other, 'source.ext4');
+    await makeExt4(source, '8M');
+    await host('sh', '-c', `head -c 768M /dev/zero | tr '\\0' x >>${source}`);
+    const { size } = await stat(source);
+
+    const answer = register('changing', source);
+    const copy = await stopCopy(join(daemon.stateDir, 'images/changing.ext4.part'));
+    // As many bytes as before: only the time of the last write tells.
+    await host('sh', '-c', `printf y | dd of=${source} bs=1 seek=${16 * MIB} conv=notrunc`);
+    const told = () => daemon.log.find('copying an image');
+    await until('the log tells of the copy', () => told() !== undefined, 20_000);
+    process.kill(copy, 'SIGCONT');
+
+    const { status, json } = await answer;
+    expect([status, json]).toMatchObject([400, { code: 'IMAGE_SOURCE_CHANGED' }]);
+    const { image_id, copied_bytes, of_bytes } = told() as Record<string, number | string>;
+    expect((json as { error: string }).error).toContain(
+      `it had ${size} bytes and has ${size}, last written at 20`,
+    );
+    expect(image_id).toBe('changing');
+    expect(copied_bytes).toBeGreaterThan(0);
+    expect(copied_bytes).toBeLessThan(of_bytes as number);
+    expect(await list()).toEqual([]);
+    expect(await host('ls', join(daemon.stateDir, 'images'))).toBe('');
+  });
+
   it('that does not fit is refused, and leaves nothing', async () => {
     await daemon.stop();
     const small = at('small');
@@ -201,6 +241,41 @@ describe('an image', () => {
   });
 });
 
+/** The program with which the daemon copies; it may have other children, such as a machine that is just ending. */
+async function copying(): Promise<number | undefined> {
+  for (const pid of await childrenOf(daemon.pid)) {
+    const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+    if (name === 'cp\n') return pid;
+  }
+  return undefined;
+}
+
+/** Holds up the program that copies once it has begun to, and answers its process id. */
+async function stopCopy(draft: string): Promise<number> {
+  let copy: number | undefined;
+  const isHeldUp = async () => {
+    copy ??= await copying();
+    if (copy === undefined) return false;
+    process.kill(copy, 'SIGSTOP');
+    await until('the copy is held up', () => isStopped(copy ?? 0), 20_000);
+    const { blocks } = await stat(draft).catch(() => ({ blocks: 0 }));
+    if (blocks > 0) return true;
+    process.kill(copy, 'SIGCONT');
+    return false;
+  };
+  await until('a copy has begun', isHeldUp, 20_000);
+  if (copy === undefined) throw new Error('nothing copies');
+  return copy;
+}
+
+/** Whether a signal to stop has reached a process. Throws when that came to its end before. */
+async function isStopped(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const [state = ''] = stat.slice(stat.lastIndexOf(')') + 2);
+  if ('ZX'.includes(state)) throw new Error(`process ${pid} ended before it was stopped`);
+  return state === 'T';
+}
+
 // The head of an ELF program (elf.h) of the architecture aarch64, and of no use beyond that.
 const ARM64_PROGRAM = Buffer.alloc(4096);
 ARM64_PROGRAM.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
@@ -209,13 +284,3 @@ ARM64_PROGRAM.writeUInt16LE(0xb7, 18);
 ARM64_PROGRAM.writeUInt32LE(1, 20);
 ARM64_PROGRAM.writeUInt16LE(64, 52);
 ARM64_PROGRAM.writeUInt16LE(56, 54);
-
-/** A root file system as Alpine's, without an init system: busybox, and links to it. */
-async function makeAlpineLike(busybox: string): Promise<void> {
-  for (const name of ['bin', 'etc', 'proc', 'tmp']) await mkdir(at(`alpine/${name}`), { recursive: true });
-  await copyFile(busybox, at('alpine/bin/busybox'));
-  await chmod(at('alpine/bin/busybox'), 0o755);
-  for (const name of ['sh', 'cat', 'ls', 'touch']) await symlink('busybox', at(`alpine/bin/${name}`));
-  await writeFile(at('alpine/etc/os-release'), 'ID=alpine-like\n');
-  await makeExt4(at('alpine.ext4'), '64M', at('alpine'));
-}

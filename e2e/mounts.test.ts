@@ -45,9 +45,11 @@ describe('a bucket', () => {
   it('is in two sandboxes at once, and its place is one in each', async () => {
     await using other = await createSandbox(lab.daemon.client, { mem_size_mib: 512 });
     const [here, there] = [await lab.mount('/srv/both'), await lab.mount('/srv/both', {}, other)];
+    // Listed before: what comes later has to be seen all the same.
+    expect(await other.sh('ls /srv/both')).not.toContain('shared');
     await lab.sandbox.sh('echo shared >/srv/both/shared');
     await expect
-      .poll(() => other.sh('cat /srv/both/shared 2>/dev/null || true'), { timeout: 20_000, interval: 500 })
+      .poll(() => other.sh('cat /srv/both/shared 2>/dev/null || true'), { timeout: 60_000, interval: 500 })
       .toBe('shared');
     const again = await lab.attempt('/srv/../srv/both//');
     expect(again).toMatchObject({ status: 409, code: 'MOUNT_PATH_TAKEN' });

@@ -1,11 +1,19 @@
 #!/bin/sh
 # Usage: own-host.sh COMMAND...: runs the command, as root, on a host of its own as far as Atoll can tell: in a network namespace
-# that the set-up has prepared for the user `daemon`, with /dev/net/tun, /dev/kvm and /etc/resolv.conf of its own. Nothing of the
+# that the set-up has prepared for the user `daemon`, with /dev/net/tun, /dev/kvm, /etc/resolv.conf and subordinate ids of its own. Nothing of the
 # machine's network, devices or users is changed.
 set -eu
 if [ "${1-}" = --inside ]; then
   shift
+  # What a test mounts reaches a daemon with mounts of its own, as it does where systemd shares them.
+  mount --make-rshared /
+  # A sysfs of this network namespace hides what is mounted below the other one.
+  if [ -e /sys/fs/cgroup/cgroup.controllers ]; then unified=yes; else unified=; fi
   mount -t sysfs sysfs /sys
+  if [ "$unified" ]; then mount -t cgroup2 cgroup2 /sys/fs/cgroup; fi
+  for file in subuid subgid; do
+    if [ -e "/etc/$file" ]; then mount --bind "$ATOLL_RUN_DIR/subids" "/etc/$file"; fi
+  done
   for device in net/tun kvm; do
     if [ -e "/dev/$device" ]; then mount --bind "$ATOLL_RUN_DIR/dev/$device" "/dev/$device"; fi
   done
@@ -28,6 +36,7 @@ trap 'exit 143' TERM HUP
 chmod 0755 "$ATOLL_RUN_DIR"
 mkdir -p "$ATOLL_RUN_DIR/dev/net"
 : >"$ATOLL_RUN_DIR/resolv.conf"
+echo 'daemon:2000000:65536' >"$ATOLL_RUN_DIR/subids"
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/net/tun" c 10 200
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/kvm" c 10 232
 unshare --net --mount --propagation slave "$0" --inside "$@"

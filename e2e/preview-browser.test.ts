@@ -144,7 +144,7 @@ describe('a Vite dev server in a preview', () => {
   });
 });
 
-// As docs/previews.md has it.
+// As docs/guides/previews.md has it.
 const CONFIG = `
 const base = process.env.BASE;
 const mounted = {

@@ -127,6 +127,28 @@ describe('a preview', () => {
     },
   );
 
+  /** Which of its connections the server was asked by. */
+  const peer = async (path: string, method = 'GET', body?: string) => {
+    const answer = await client.call(method, at(path), body);
+    expect(answer.status, answer.text).toBe(200);
+    return answer.text;
+  };
+
+  it('keeps a connection for the next request, and gives one with a body its own', async () => {
+    const first = await peer('/peer');
+    expect(await peer('/peer')).toBe(first);
+    const other = await peer('/peer', 'POST', 'text');
+    expect(other).not.toBe(first);
+    expect(await peer('/peer', 'POST', 'text')).not.toBe(other);
+  });
+
+  it('asks again where the server has ended a kept connection', async () => {
+    for (let time = 0; time < 10; time += 1) {
+      const closed = await peer('/peer?then=close');
+      expect(await peer('/peer')).not.toBe(closed);
+    }
+  });
+
   it('shows the server who asked, and nothing that is not for it', async () => {
     const headers = {
       authorization: 'Bearer something',

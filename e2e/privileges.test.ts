@@ -29,11 +29,12 @@ async function statusOf(pid: number): Promise<Record<string, string>> {
 
 /** What a guest boots from, by the variable that names it. */
 async function guestFiles(): Promise<Record<string, string>> {
-  const { kernelPath, baseRootfs, initramfsPath } = loadConfig(process.env).config;
+  const { kernelPath, baseRootfs, initramfsPath, netlinkPath } = loadConfig(process.env).config;
   return {
     SERVICE_KERNEL_PATH: await realpath(kernelPath),
     SERVICE_BASE_ROOTFS: await realpath(baseRootfs),
     SERVICE_INITRAMFS_PATH: await realpath(initramfsPath),
+    SERVICE_NETLINK_PATH: await realpath(netlinkPath),
   };
 }
 

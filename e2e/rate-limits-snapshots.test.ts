@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from './harness/daemon.ts';
 import type { Sandbox } from './harness/sandbox.ts';
 import { listSandboxes } from './harness/sandbox.ts';
-import { bringUp, deleteSnapshots, takeSnapshot } from './harness/snapshot.ts';
+import { bringUp, deleteSnapshots, makeClones, takeSnapshot } from './harness/snapshot.ts';
+import { createDrive, deviceOf } from './storage/drives.ts';
 import {
   createMeasured,
   diskRate,
@@ -52,11 +53,29 @@ describe('a bandwidth', () => {
   });
 });
 
+describe('clones', () => {
+  it('have the limit each, whatever the others use of theirs', async () => {
+    const first = await createMeasured(daemon, { rate_limit: { bandwidth_bytes_per_sec: RATE } });
+    const snapshot = await takeSnapshot(daemon.client, first.id);
+    const clones = await makeClones(daemon.client, snapshot, { count: 2 });
+    expect(clones).toHaveLength(2);
+    await Promise.all(clones.map(expectLimited));
+  });
+});
+
 describe('a number of operations', () => {
-  it('holds after a resume', async () => {
-    const first = await createMeasured(daemon, { rate_limit: { ops_per_sec: OPS } });
+  it('holds after a resume, and for each of the clones', async () => {
+    const drive = await createDrive(daemon.client, 64);
+    const drives = [{ id: drive.id, read_only: true }];
+    const first = await createMeasured(daemon, { rate_limit: { ops_per_sec: OPS }, drives });
     const resumed = await bringUp(daemon.client, `${await takeSnapshot(daemon.client, first.id)}/resume`);
     await expectRate(OPS, () => measure(resumed, 'ops', '/dev/vda', '300'));
-    await resumed.destroy();
+    const snapshot = await takeSnapshot(daemon.client, resumed.id);
+    const clones = await makeClones(daemon.client, snapshot, { count: 2 });
+    await Promise.all(
+      ['/dev/vda', deviceOf(drive)].map((device, at) =>
+        expectRate(OPS, () => measure(clones[at] as Sandbox, 'ops', device, '300')),
+      ),
+    );
   });
 });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Daemon } from './harness/daemon.ts';
-import { createDrive, mountOf } from './storage/drives.ts';
+import { createDrive, deviceOf, mountOf } from './storage/drives.ts';
 import {
   createMeasured,
   diskRate,
@@ -43,11 +43,14 @@ describe('a bandwidth of 10 MB/s', () => {
 });
 
 describe('100 operations a second', () => {
-  it('are what the disk gives at 4 KiB past the page cache, and packets are counted', async () => {
+  it('are what each disk gives at 4 KiB past the page cache, and packets are counted', async () => {
+    const drive = await createDrive(daemon.client, 128);
     await using sandbox = await createMeasured(daemon, {
+      drives: [{ id: drive.id }],
       rate_limit: { ops_per_sec: OPS, bandwidth_bytes_per_sec: 0 },
     });
     await expectRate(OPS, () => measure(sandbox, 'ops', '/dev/vda', '400'));
+    await expectRate(OPS, () => measure(sandbox, 'ops', deviceOf(drive), '400'));
     const summary = await sandbox.sh(`ping -q -i 0.002 -c 500 -W 1 ${SERVER} || true`);
     const [, received = '', ms = ''] = /(\d+) received.* time (\d+)ms/.exec(summary) ?? [];
     expect(Number(received)).toBeGreaterThan(10);

@@ -83,7 +83,7 @@ describe('2 GiB', () => {
       expect(growth).toBeLessThan(FLAT);
       expect((await agentKib('VmHWM')) - before).toBeLessThan(FLAT / 1024);
       expect(await sandbox.sh('stat -c %s /root/large')).toBe(String(LARGE));
-      expect(await sandbox.sh('sha256sum < /root/large')).toContain(uploaded);
+      // Its digest is compared when it has come out: an emulated guest takes a minute for it.
     },
     LARGE_MS,
   );

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Daemon, startRefused } from './harness/daemon.ts';
+import { Daemon, endDuringStart, startRefused } from './harness/daemon.ts';
 import { expectFailure } from './harness/failure.ts';
-import { leasedChains, machineDirs, machinePids } from './harness/host.ts';
+import { addressesWithPolicy, machineDirs, machinePids } from './harness/host.ts';
 import { failureOf, timed, until } from './harness/poll.ts';
 import { createSandbox, listSandboxes } from './harness/sandbox.ts';
 
@@ -48,10 +48,10 @@ describe('SIGKILL of the daemon', () => {
     const creates = Array.from({ length: 10 }, () =>
       failureOf(createSandbox(first.client, { mem_size_mib: 128, egress })),
     );
-    await until('some have a lease', async () => (await leasedChains()).length >= 3, SOON_MS);
+    await until('some have a lease', async () => (await addressesWithPolicy()).length >= 3, SOON_MS);
     await first.kill();
     for (const failure of creates) expect(await failure).toBeInstanceOf(Error);
-    expect((await leasedChains()).length).toBeGreaterThan(0);
+    expect((await addressesWithPolicy()).length).toBeGreaterThan(0);
 
     const second = stack.use(await first.restart({ SERVICE_TAP_POOL_SIZE: '10' }));
     await second.assertClean();
@@ -59,7 +59,7 @@ describe('SIGKILL of the daemon', () => {
     await Promise.all(crowd);
     const answer = await second.client.call('POST', '/sandboxes', { name: 'eleventh' });
     expectFailure(answer, 503, 'NETWORK_POOL_EXHAUSTED', '10');
-    expect(await leasedChains()).toHaveLength(10);
+    expect(await addressesWithPolicy()).toHaveLength(10);
   });
 
   it('ends its VMs without a next start', async () => {
@@ -92,6 +92,27 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s to the daemon', (signal) => {
     }
     expect(daemon.log.stderr).toBe('');
   });
+});
+
+describe.each([
+  ['has tried KVM', 'no KVM: machines are emulated, which is slower'],
+  ['has looked at what the last one left', 'sandboxes of an earlier run are orphaned'],
+  ['listens', 'listening'],
+])('a signal at the moment at which a start %s', (_when, message) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'is an orderly end (%s), and the next start finds all well',
+    async (signal) => {
+      const first = await startDaemon();
+      const { id } = await createSandbox(first.client);
+      await first.kill();
+      const { code, left, log } = await endDuringStart(first.stateDir, message, signal);
+      expect({ code, left, stderr: log.stderr }).toEqual({ code: 0, left: [], stderr: '' });
+      expect(log.find('stopping')).toMatchObject({ reason: signal });
+      const next = stack.use(await first.restart());
+      const { json } = await next.client.call('GET', '/sandboxes/history');
+      expect(json).toMatchObject({ history: [{ id, end_reason: 'orphaned_by_restart' }] });
+    },
+  );
 });
 
 describe('a second daemon on the same state directory', () => {

@@ -59,10 +59,14 @@ describe('a drive that is written', () => {
     const resumed = await bringUp(daemon.client, `${snapshot}/resume`);
     const lines = () => resumed.sh(`wc -l <${at}/file`).then(Number);
     const before = await lines();
-    await expect.poll(lines, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(lines).toBeGreaterThan(before);
     await resumed.destroy();
     // What the checkpoint remembers of the drive is not what is on it.
-    expect(await call('POST', `/snapshots/history/${snapshot}/restore`)).toMatchObject({ status: 409 });
+    expect(await call('POST', `/snapshots/history/${snapshot}/restore`)).toMatchObject({
+      status: 409,
+      code: 'SNAPSHOT_INCOMPATIBLE',
+      error: expect.stringContaining(`drive ${drive.id} is written since`) as string,
+    });
 
     const reader = await createSandbox(daemon.client, {
       ...SIZES,
@@ -101,6 +105,27 @@ describe('a drive that is read', () => {
     expect(await resumed.sh(`cat ${at}/file`)).toBe('shared');
     const { json } = await daemon.client.call('GET', resumed.path);
     expect(json).toMatchObject({ drives: [{ id: drive.id, read_only: true }] });
+  });
+
+  it('is in a restored checkpoint as it was, or that is refused', async () => {
+    const drive = await createDrive(daemon.client, 16);
+    const drives = [{ id: drive.id, read_only: true }];
+    const at = mountOf(drive);
+    const reader = await createSandbox(daemon.client, { ...SIZES, drives });
+    expect(await reader.sh(`ls ${at}`)).toBe('lost+found');
+    const checkpoint = await takeSnapshot(daemon.client, reader.id);
+    await (await bringUp(daemon.client, `${checkpoint}/resume`)).destroy();
+    const restored = await bringUp(daemon.client, `history/${checkpoint}/restore`);
+    expect(await restored.sh(`ls ${at}`)).toBe('lost+found');
+    await restored.destroy();
+
+    const writer = await createSandbox(daemon.client, { ...SIZES, drives: [{ id: drive.id }] });
+    await writer.sh(`echo new >${at}/file`);
+    await writer.destroy();
+    expect(await call('POST', `/snapshots/history/${checkpoint}/restore`)).toMatchObject({
+      status: 409,
+      code: 'SNAPSHOT_INCOMPATIBLE',
+    });
   });
 
   it('is free when its snapshot is gone', async () => {

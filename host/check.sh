@@ -6,31 +6,40 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/packages.sh"
 source "$(dirname "$0")/modules.sh"
 source "$(dirname "$0")/suites.sh"
+source "$(dirname "$0")/python.sh"
 
 # Slowest first: the steps share the processors.
 STEPS=(
   'lint|eslint .'
+  'python: types|python_tool mypy'
   'types|tsc --noEmit'
-  'guest agent: vet|agent go vet ./...'
+  'Go: vet|go_modules go vet ./...'
   'unused code|knip'
   'floors|depcruise packages'
   'format|prettier --check --log-level warn .'
   'OpenAPI document|node packages/daemon/src/openapi.ts --check'
+  'types from it|node packages/sdk/build/generate.ts --check'
+  'reference from it|node docs/build/reference.ts --check'
+  'command reference|node --conditions=@atoll/source packages/cli/build/reference.ts --check'
   'shell scripts|shell_scripts'
-  'guest agent: format|agent_format'
+  'Go: format|go_format'
+  'python: generated code|python_generate --check'
+  'python: lint|python_lint'
 )
-[[ ${1:-} == --static ]] || STEPS=('unit tests|vitest_suite unit' 'guest agent: tests|agent_suite' "${STEPS[@]}")
+[[ ${1:-} == --static ]] || STEPS=('unit tests|vitest_suite unit' 'Go: tests|agent_suite' 'python: tests|python_suite' "${STEPS[@]}")
 
 shell_scripts() {
   find . -name node_modules -prune -o \( -name '*.sh' -o -path ./.ci/run \) -print0 |
     xargs -0 shellcheck --external-sources --source-path=SCRIPTDIR
 }
 
-agent_format() {
+go_format() {
   local files
-  files=$(agent gofmt -l .) || return
+  files=$(go_modules gofmt -l .) || return
   [[ -z $files ]] || { echo 'gofmt would change:' "$files" && return 1; }
 }
+
+python_lint() { python_tool ruff check --no-cache && python_tool ruff format --no-cache --check; }
 
 # run_step NAME COMMAND...: runs it and says how it went. Its output goes to a file: two steps at once would mix theirs.
 run_step() {
@@ -61,8 +70,9 @@ cd "$ROOT"
 start=$(now_ms)
 OUT=$(mktemp -d)
 trap 'rm -rf "$OUT"' EXIT
-ensure_packages check
+ensure_packages check agent
 ensure_modules
+ensure_python
 use_go
 for entry in "${STEPS[@]}"; do
   wait_until_below "$(nproc)"

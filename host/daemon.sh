@@ -8,9 +8,13 @@ export SERVICE_LISTEN_ADDR=${SERVICE_LISTEN_ADDR:-127.0.0.1:7777}
 
 PID_FILE=$SERVICE_STATE_DIR/daemon.pid
 DAEMON_LOG=$SERVICE_STATE_DIR/daemon.log
-START_DEADLINE_MS=30000
+# Longer than the daemon gives itself to start, of which a boot is a part; one that ends is noticed at once.
+BOOT_SECS=${SERVICE_BOOT_TIMEOUT_SECS:-60}
+# The daemon says what is wrong with it.
+[[ $BOOT_SECS =~ ^[1-9][0-9]*$ ]] || BOOT_SECS=60
+START_DEADLINE_MS=$(((BOOT_SECS + 60) * 1000))
 # Longer than the daemon gives itself to end its sandboxes.
-STOP_DEADLINE_MS=30000
+STOP_DEADLINE_MS=90000
 
 # daemon_url: prints where a client on this host reaches the daemon.
 daemon_url() {

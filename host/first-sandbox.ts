@@ -13,6 +13,8 @@ print("The guest's kernel is", platform.release())
 const [url] = process.argv.slice(2);
 if (url === undefined) throw new Error('usage: first-sandbox.ts URL');
 const token = process.env['SERVICE_AUTH_TOKEN'];
+// A boot as long as the daemon allows it (60 s by default), and what comes with it.
+const CALL_MS = (Number(process.env['SERVICE_BOOT_TIMEOUT_SECS'] || 60) + 30) * 1000;
 
 /** Calls the daemon; an answer that is no success becomes an error with the daemon's own words. */
 async function call(method: string, path: string, body?: object): Promise<unknown> {
@@ -23,7 +25,7 @@ async function call(method: string, path: string, body?: object): Promise<unknow
       ...(body ? { 'content-type': 'application/json' } : {}),
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
-    signal: AbortSignal.timeout(90_000),
+    signal: AbortSignal.timeout(CALL_MS),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);

@@ -6,36 +6,42 @@ GO_MINOR_MIN=21
 GO_SOURCE=/etc/apt/sources.list.d/atoll-backports.sources
 DEBIAN_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
+# Set when the agent is to be built, which takes Go.
+WANTS_GO=
+
 # packages_for PURPOSE...: prints the names of the packages. Go comes on top: see use_go.
 packages_for() {
   local purpose
   for purpose in "$@"; do
     case $purpose in
       # curl is for the examples; the daemon does not need it.
-      run) printf '%s\n' qemu-system-x86 qemu-utils nftables iproute2 conntrack dnsmasq-base procps e2fsprogs curl ;;
+      run) printf '%s\n' qemu-system-x86 qemu-utils nftables iproute2 dnsmasq-base procps e2fsprogs curl ;;
       kernel) printf '%s\n' linux-source-6.12 gcc libc6-dev make flex bison bc libelf-dev xz-utils ;;
       rootfs) printf '%s\n' mmdebstrap fakeroot e2fsprogs uidmap openssl debian-archive-keyring ;;
-      check) printf '%s\n' shellcheck ;;
-      tests) printf '%s\n' busybox-static python3 chromium-headless-shell postgresql ;;
+      check) printf '%s\n' shellcheck python3-venv ;;
+      agent) ;; # Go, whose package's name differs from host to host: see use_go.
+      tests) printf '%s\n' busybox-static conntrack jq openssh-client zstd python3 chromium-headless-shell postgresql tmux ;;
     esac
   done
 }
 
-# ensure_packages PURPOSE...: installs what is missing of these packages, and of Go, with one apt-get.
+# ensure_packages PURPOSE...: installs what is missing of these packages, and of Go for `agent`, with one apt-get.
 ensure_packages() {
   local start wanted missing
+  [[ " $* " != *' agent '* ]] || WANTS_GO=1
   start=$(now_ms)
   mapfile -t wanted < <(packages_for "$@")
   mapfile -t missing < <(missing_packages "${wanted[@]}")
-  if ((${#missing[@]} == 0)) && use_go; then return; fi
-  command -v apt-get >/dev/null || fail "this host has no apt-get: install Go 1.$GO_MINOR_MIN or newer and ${wanted[*]}"
+  if ((${#missing[@]} == 0)) && go_is_ready; then return; fi
+  command -v apt-get >/dev/null ||
+    fail "this host has no apt-get: install ${WANTS_GO:+Go 1.$GO_MINOR_MIN or newer and }${wanted[*]}"
   if ((EUID != 0)); then
     ((${#missing[@]} == 0)) ||
       fail "packages are missing; as root: apt-get update && apt-get install --no-install-recommends ${missing[*]}"
     fail "Go 1.$GO_MINOR_MIN or newer is missing"
   fi
   install_packages "${wanted[@]}"
-  use_go || fail "Go 1.$GO_MINOR_MIN or newer is still missing after the installation"
+  go_is_ready || fail "Go 1.$GO_MINOR_MIN or newer is still missing after the installation"
   ok "$start" 'system packages'
 }
 
@@ -53,10 +59,10 @@ install_packages() (
   begin_install apt last_log_line
   # Asked again: another installation may have ended while this one waited for its turn.
   mapfile -t missing < <(missing_packages "$@")
-  if ((${#missing[@]} == 0)) && use_go; then exit; fi
-  use_go || ensure_go_source
+  if ((${#missing[@]} == 0)) && go_is_ready; then exit; fi
+  go_is_ready || ensure_go_source
   with_progress apt apt_update
-  use_go || missing+=("$(newest_go_package)")
+  go_is_ready || missing+=("$(newest_go_package)")
   say apt "installing ${missing[*]}"
   # A run that was killed may have left packages unpacked, and apt-get does nothing until they are configured.
   with_progress apt dpkg --configure -a
@@ -66,6 +72,9 @@ install_packages() (
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
 
 apt_update() { apt_get update || { sleep 5 && apt_get update; } || undo_go_source; }
+
+# go_is_ready: whether there is the Go that was asked for, or none was.
+go_is_ready() { [[ -z $WANTS_GO ]] || use_go; }
 
 # use_go: puts a Go that is new enough on PATH, and lets it fetch the toolchain that go.mod asks for.
 use_go() {

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Brings a host to where Atoll runs and its tests pass: system packages, npm packages, guest kernel and disk. Does only what
 # is missing, so it may be run again at any time, also after it was interrupted.
+# A release brings the guest with it, so that there is nothing to build.
 # Usage: setup.sh [PURPOSE...]: with `check` and `tests`, what these need too (see packages.sh).
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/packages.sh"
 source "$(dirname "$0")/modules.sh"
+source "$(dirname "$0")/python.sh"
 
 start=$(now_ms)
 
@@ -15,10 +17,13 @@ ensure_modules &
 set +m
 modules=$!
 trap 'kill -- "-$modules" 2>/dev/null || true' EXIT
-ensure_packages run kernel rootfs "$@"
+builds=(kernel rootfs agent)
+[[ ! -e $ROOT/guest/built ]] || builds=()
+ensure_packages run "${builds[@]}" "$@"
 wait "$modules"
 trap - EXIT
-use_go
+go_is_ready
 
+[[ " $* " != *' check '* ]] || ensure_python
 bash "$ROOT/guest/build.sh" >/dev/null
 ok "$start" 'host and guest are set up'

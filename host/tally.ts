@@ -1,52 +1,87 @@
 /**
- * Counts the tests of a run, suite by suite and in all. Takes the directory where the suites left their results: vitest's
- * JSON, and the output of `go test -v`. Fails when a suite left none or ran no test: silence is not success.
+ * Counts the tests of a run, suite by suite and in all, and names those that failed. Takes the directory where the suites left their
+ * results: vitest's JSON, and the output of `go test -v` and of `pytest -rA`. Fails when a suite left none or ran no test: silence is
+ * not success.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
-interface Tally {
+interface Counts {
   passed: number;
   failed: number;
   skipped: number;
 }
 
+interface Tally extends Counts {
+  /** Each that failed, with why as far as that is known here. */
+  failures: string[];
+}
+
 interface VitestResults {
   numPassedTests: number;
-  numFailedTests: number;
   numPendingTests: number;
   numTodoTests: number;
-  testResults: { status: string; assertionResults: { status: string }[] }[];
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
 }
+
+const FAILED = 'failed';
+const firstLine = (text: string | undefined) => text?.split('\n', 1)[0] ?? '';
 
 function tallyVitest(text: string): Tally {
   const results = JSON.parse(text) as VitestResults;
-  // A file that cannot be loaded, or whose hooks fail, has no failed test in it.
-  const broken = results.testResults.filter(
-    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
-  );
+  const failures = results.testResults
+    .filter(({ status }) => status === FAILED)
+    .flatMap(({ name, message, assertionResults }) => {
+      const file = relative(process.cwd(), name);
+      const tests = assertionResults.filter(({ status }) => status === FAILED);
+      // A file that cannot be loaded, or whose hooks fail, has no failed test in it.
+      if (tests.length === 0) return [`${file}: ${firstLine(message)}`];
+      return tests.map((test) => `${file} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
+    });
+  const skipped = results.numPendingTests + results.numTodoTests;
+  return { passed: results.numPassedTests, failed: failures.length, skipped, failures };
+}
+
+/** Of a suite that prints a line for each test. */
+function tallyLines(text: string, patterns: Record<keyof Counts, RegExp>): Tally {
+  const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
+  const failures = text.match(patterns.failed) ?? [];
   return {
-    passed: results.numPassedTests,
-    failed: results.numFailedTests + broken.length,
-    skipped: results.numPendingTests + results.numTodoTests,
+    passed: count(patterns.passed),
+    failed: failures.length,
+    skipped: count(patterns.skipped),
+    failures: [...failures],
   };
 }
 
-function tallyGo(text: string): Tally {
-  // Subtests are indented; a package that does not build has no test.
-  const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
-  return {
-    passed: count(/^--- PASS: /gm),
-    failed: count(/^--- FAIL: /gm) + count(/^FAIL\t.*\[(build|setup) failed\]$/gm),
-    skipped: count(/^--- SKIP: /gm),
-  };
-}
+const tallyGo = (text: string) =>
+  tallyLines(text, {
+    // Subtests are indented; a package that does not build has no test.
+    passed: /^--- PASS: /gm,
+    failed: /^(--- FAIL: .*|FAIL\t.*\[(build|setup) failed\])$/gm,
+    skipped: /^--- SKIP: /gm,
+  });
+
+const tallyPytest = (text: string) =>
+  tallyLines(text, {
+    passed: /^PASSED /gm,
+    // A file that cannot be loaded, or a fixture that fails, is an error.
+    failed: /^(FAILED|ERROR) .*$/gm,
+    skipped: /^SKIPPED /gm,
+  });
 
 const SUITES = [
   { name: 'unit', file: 'unit.json', tally: tallyVitest },
   { name: 'guest agent', file: 'agent.txt', tally: tallyGo },
+  { name: 'python', file: 'python.txt', tally: tallyPytest },
   { name: 'contract', file: 'contract.json', tally: tallyVitest },
-  { name: 'e2e', file: 'e2e.json', tally: tallyVitest },
+  { name: 'e2e, lane 1', file: 'e2e-1.json', tally: tallyVitest },
+  { name: 'e2e, lane 2', file: 'e2e-2.json', tally: tallyVitest },
 ];
 
 function tallySuite(dir: string, { file, tally }: (typeof SUITES)[number]): Tally {
@@ -54,19 +89,21 @@ function tallySuite(dir: string, { file, tally }: (typeof SUITES)[number]): Tall
     return tally(readFileSync(join(dir, file), 'utf8'));
   } catch {
     // It ended before it could write them.
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { passed: 0, failed: 1, skipped: 0, failures: ['left no results'] };
   }
 }
 
-const line = ({ passed, failed, skipped }: Tally) => `${passed} passed, ${failed} failed, ${skipped} skipped`;
+const line = ({ passed, failed, skipped }: Counts) =>
+  `${passed} passed, ${failed} failed, ${skipped} skipped`;
 
 const [dir] = process.argv.slice(2);
 if (dir === undefined) throw new Error('usage: tally.ts DIRECTORY');
-const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 for (const suite of SUITES) {
   const tally = tallySuite(dir, suite);
   const idle = tally.passed + tally.failed === 0;
   console.log(`${suite.name}: ${line(tally)}${idle ? ' (no test ran)' : ''}`);
+  for (const failure of tally.failures) console.log(`  ✗ ${failure}`);
   total.passed += tally.passed;
   total.failed += tally.failed;
   total.skipped += tally.skipped;

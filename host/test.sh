@@ -5,6 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/packages.sh"
 source "$(dirname "$0")/suites.sh"
+source "$(dirname "$0")/python.sh"
 
 # run_suite NAME COMMAND...
 run_suite() {
@@ -21,12 +22,13 @@ failed=()
 step 'set-up'
 bash host/setup.sh check tests
 use_go
+ensure_python
 run_suite 'static checks' bash host/check.sh --static
 run_suite 'unit tests' vitest_suite unit
 run_suite 'guest agent: tests' agent_suite
-run_suite 'S3 server for the tests' bash e2e/storage/s3-server.sh
+run_suite 'python: tests' python_suite
 run_suite 'contract tests' vitest_suite contract
-run_suite 'end-to-end tests' vitest_suite e2e
+run_suite 'end-to-end tests' bash e2e/test.sh --results "$RESULTS_DIR"
 
 step "summary ($(elapsed "$start"))"
 ((${#failed[@]} == 0)) || bad "failed: $(printf '%s\n' "${failed[@]}" | paste -sd,)"

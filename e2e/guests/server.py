@@ -55,6 +55,11 @@ class Handler(BaseHTTPRequestHandler):
                     Connection="close, X-Hop", X_Hop="for this hop only", X_End="for the client",
                     Service_Worker_Allowed="/")
 
+    def do_peer(self, query):
+        """Says by which connection it was asked; with `then=close` it ends that without a word."""
+        self.answer(200, str(self.client_address[1]).encode())
+        self.close_connection = query.get("then") == ["close"]
+
     def do_down(self, query):
         block, count = bytearray(open("/tmp/block", "rb").read()), int(query["mib"][0])
         self.send_response(200)

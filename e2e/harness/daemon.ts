@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { patient } from '../../packages/daemon/src/testing/patience.ts';
 import { Client } from './client.ts';
-import { childrenOf, leasedChains, machineDirs, machinePids } from './host.ts';
+import { childrenOf, addressesWithPolicy, machineDirs, machinePids, stations } from './host.ts';
 import { Log } from './log.ts';
 import { until, within } from './poll.ts';
 
@@ -17,13 +19,13 @@ export const FAULTY = 'packages/daemon/src/testing/fault-driver.ts';
 
 // A start may have to try KVM and to end machines of an earlier run.
 const START_MS = 60_000;
-// Twice what the daemon allows itself.
-const STOP_MS = 40_000;
+// More than the daemon allows itself.
+const STOP_MS = 90_000;
 
 const CLEAN_MS = 20_000;
 
 // Three times the default: tests share the processors with whatever else the host does.
-const BOOT_SECS = '180';
+const BOOT_SECS = String(patient(180));
 
 export type Env = Readonly<Record<string, string>>;
 
@@ -82,6 +84,15 @@ export class Daemon implements AsyncDisposable {
     return this.#process.pid ?? 0;
   }
 
+  get isRunning(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** The signal that ended it; null when none did. */
+  get endedBy(): NodeJS.Signals | null {
+    return this.#process.signalCode;
+  }
+
   /** A client without a token. */
   get client(): Client {
     return new Client(this.url);
@@ -97,7 +108,7 @@ export class Daemon implements AsyncDisposable {
 
   /** Checks that the daemon has not ended by itself. */
   assertRunning(): void {
-    if (this.#isRunning) return;
+    if (this.isRunning) return;
     const how = this.#process.exitCode ?? this.#process.signalCode;
     throw new Error(`the daemon ended by itself (${how}); its log:\n${this.log.tail()}`);
   }
@@ -121,12 +132,17 @@ export class Daemon implements AsyncDisposable {
     return Daemon.#startIn(this.stateDir, { ...this.#env, ...env });
   }
 
-  /** Checks that no process, file or policy of a machine is left, or is gone soon: what ended by itself is cleared up then. */
+  /** Checks that no process, file, policy or address of a machine is left, or is gone soon: what ended by itself is cleared up then. */
   async assertClean(): Promise<void> {
     let left: unknown[] = [];
     const isClean = async () => {
       const processes = [...(await machinePids(this.stateDir)), ...(await childrenOf(this.pid))];
-      left = [...processes, ...(await machineDirs(this.stateDir)), ...(await leasedChains())];
+      left = [
+        ...processes,
+        ...(await machineDirs(this.stateDir)),
+        ...(await addressesWithPolicy()),
+        ...(await stations()),
+      ];
       return left.length === 0;
     };
     await until('nothing is left behind', isClean, CLEAN_MS).catch((error: unknown) => {
@@ -134,13 +150,9 @@ export class Daemon implements AsyncDisposable {
     });
   }
 
-  get #isRunning(): boolean {
-    return this.#process.exitCode === null && this.#process.signalCode === null;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      if (this.#isRunning) await this.stop();
+      if (this.isRunning) await this.stop();
     } finally {
       this.#process.kill('SIGKILL');
       await rm(this.stateDir, { recursive: true, force: true });
@@ -160,6 +172,27 @@ export async function startRefused(
   } finally {
     process.kill('SIGKILL');
     if (stateDir === undefined) await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Starts a daemon and sends it the signal once its log holds this message, which a start says on its way. Answers how it ended and what
+ * it left running.
+ */
+export async function endDuringStart(
+  stateDir: string,
+  message: string,
+  signal: NodeJS.Signals,
+): Promise<Ended & { readonly left: readonly string[]; readonly log: Log }> {
+  const { process, ended, log } = launch(stateDir, {});
+  try {
+    await until(`the log says: ${message}`, () => log.find(message) !== undefined, START_MS);
+    const children = await childrenOf(process.pid ?? 0);
+    process.kill(signal);
+    const end = await within('the daemon ends', ended, STOP_MS);
+    return { ...end, left: children.filter((pid) => existsSync(`/proc/${pid}`)).map(String), log };
+  } finally {
+    process.kill('SIGKILL');
   }
 }
 

@@ -10,6 +10,11 @@ export async function machinePids(stateDir: string): Promise<number[]> {
   return (await machines(stateDir)).map(({ pid }) => pid);
 }
 
+/** Of each such process the directory, which is its sandbox's id. */
+export async function machineNames(stateDir: string): Promise<string[]> {
+  return (await machines(stateDir)).map(({ name }) => name);
+}
+
 /** The process of one sandbox's VM. */
 export async function machinePid(stateDir: string, id: string): Promise<number> {
   const found = (await machines(stateDir)).find(({ name }) => name === id);
@@ -33,12 +38,12 @@ export async function machineDirs(stateDir: string): Promise<string[]> {
   return readdir(join(stateDir, 'machines'));
 }
 
-/** A daemon's children without its name server, dead ones that nobody waited for included. */
+/** A daemon's children without its name server and its netlink helper, dead ones that nobody waited for included. */
 export async function childrenOf(parent: number): Promise<number[]> {
   const found: number[] = [];
   for (const pid of await allPids()) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    if (stat.includes(' (dnsmasq) ')) continue;
+    if (/ \((dnsmasq|atoll-netlink)\) /.test(stat)) continue;
     // The name, in brackets, may hold anything: the state and the parent come behind the last bracket.
     const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(ppid) === parent) found.push(pid);
@@ -46,10 +51,20 @@ export async function childrenOf(parent: number): Promise<number[]> {
   return found;
 }
 
-/** The chains of this host's sandboxes in which there is a policy: one for each lease. */
-export async function leasedChains(): Promise<string[]> {
-  const { stdout } = await execute('nft', ['list', 'table', 'inet', 'atoll0']);
-  return [...stdout.matchAll(/chain (egress-\d+) \{\n(?!\t\})/g)].map(([, chain = '']) => chain);
+/** The addresses of this host's sandboxes that have a policy: one for each lease that is open. */
+export async function addressesWithPolicy(): Promise<string[]> {
+  const { stdout } = await execute('nft', ['list', 'map', 'inet', 'atoll0', 'policies']);
+  return [...stdout.matchAll(/([\d.]+) : /g)].map(([, address = '']) => address);
+}
+
+/** What this host and its bridge are told of where sandboxes are, a line each. */
+export async function stations(): Promise<string[]> {
+  const [entries, neighbours] = await Promise.all([
+    execute('bridge', ['fdb', 'show', 'br', 'atoll0']),
+    execute('ip', ['neighbour', 'show', 'dev', 'atoll0', 'nud', 'permanent']),
+  ]);
+  const placed = entries.stdout.split('\n').filter((line) => line.includes(' static'));
+  return [...placed, ...neighbours.stdout.split('\n')].filter((line) => line.trim() !== '');
 }
 
 /** Open files of a process. */
@@ -88,6 +103,7 @@ export function kibField(text: string, field: string): number {
   return Number(match[1]);
 }
 
-async function allPids(): Promise<number[]> {
+/** Every process there is. */
+export async function allPids(): Promise<number[]> {
   return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { patient } from '../../packages/daemon/src/testing/patience.ts';
 
 const INTERVAL_MS = 20;
 
@@ -8,7 +9,7 @@ export async function until(
   isTrue: () => boolean | Promise<boolean>,
   withinMs: number,
 ): Promise<void> {
-  const end = performance.now() + withinMs;
+  const end = performance.now() + patient(withinMs);
   while (!(await isTrue())) {
     if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
     await sleep(INTERVAL_MS);
@@ -18,7 +19,7 @@ export async function until(
 /** Waits for a promise, but no longer than that. */
 export async function within<T>(what: string, promise: Promise<T>, ms: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`not within ${ms} ms: ${what}`)), ms);
+  const timer = setTimeout(() => reject(new Error(`not within ${ms} ms: ${what}`)), patient(ms));
   try {
     return await Promise.race([promise, late]);
   } finally {

@@ -25,6 +25,7 @@ export interface Item {
   readonly name: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly egress: Egress | null;
+  readonly drives: readonly { readonly id: string }[];
 }
 
 export interface ExecResult {
@@ -45,6 +46,10 @@ export interface ExecOptions {
   readonly stdin_base64?: string;
   readonly user?: string;
 }
+
+const ASK_METADATA = `
+token=$(curl -sf -X PUT -H 'X-metadata-token-ttl-seconds: 60' http://169.254.169.254/latest/api/token)
+curl -sf -H "X-metadata-token: $token" -H 'Accept: application/json' http://169.254.169.254/`;
 
 /** A sandbox that was created; disposing of it destroys it. */
 export class Sandbox implements AsyncDisposable {
@@ -82,6 +87,11 @@ export class Sandbox implements AsyncDisposable {
     return stdout.replace(/\n$/, '');
   }
 
+  /** What the metadata service tells it of itself. */
+  async metadata(): Promise<unknown> {
+    return JSON.parse(await this.sh(ASK_METADATA));
+  }
+
   /** Ids of the guest's processes whose command line holds this text (a pattern of pgrep). */
   async pgrep(pattern: string): Promise<number[]> {
     const { stdout } = await this.exec('pgrep', ['-f', '--', pattern]);
@@ -114,4 +124,9 @@ export async function listSandboxes(client: Client, query = ''): Promise<Item[]>
   const answer = await client.call('GET', `/sandboxes${query}`);
   if (answer.status !== 200) throw new Error(`list: ${answer.status} ${answer.text}`);
   return (answer.json as { sandboxes: Item[] }).sandboxes;
+}
+
+/** The IPv4 address that a sandbox's guest has. */
+export function addressOf(sandbox: Sandbox): Promise<string> {
+  return sandbox.sh("ip -4 -brief address show dev eth0 | sed 's,.* \\([0-9.]*\\)/.*,\\1,'");
 }

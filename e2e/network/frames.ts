@@ -39,6 +39,14 @@ export function frame({ to, from, source, target }: Packet): string {
   return ethernet(to, from, '0800', ipv4(source, target, 1, echo));
 }
 
+/** Who sent a frame that was captured, as an Ethernet address, and by IPv4; undefined when it is of another kind. */
+export function senderOf(hex: string): { readonly mac: string; readonly address: string | undefined } {
+  const mac = (hex.slice(12, 24).match(/../g) ?? []).join(':');
+  if (hex.slice(24, 28) !== '0800') return { mac, address: undefined };
+  const octetsOf = hex.slice(52, 60).match(/../g) ?? [];
+  return { mac, address: octetsOf.map((octet) => parseInt(octet, 16)).join('.') };
+}
+
 /** The first packet of a TCP connection. */
 export function syn({ to, from, source, target }: Packet, port: number): string {
   const head = `c000${hex16(port)}000000010000000050020400`;

@@ -1,6 +1,5 @@
 /** A lease as the driver hands it out. */
 export interface Lease {
-  readonly slot: number;
   readonly tap: string;
   readonly mac: string;
   readonly address: string;

@@ -43,7 +43,7 @@ describe('the host’s set-up', () => {
     await lab.setUp();
     expect(await state()).toBe(after);
     await lab.startDriver();
-    await lab.driver.call('reclaim', { held: [] });
+    await lab.driver.call('reclaim', { held: [], used: [] });
     await lab.driver[Symbol.asyncDispose]();
     await lab.tearDown();
     expect(await state()).toBe(before);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -38,6 +38,7 @@ export class Lab implements AsyncDisposable {
   readonly #name: string;
   readonly #stack: AsyncDisposableStack;
   #driver: Program | undefined;
+  #guests = 0;
   #outside: Outside | undefined;
 
   private constructor(name: string, dir: string, env: NodeJS.ProcessEnv, stack: AsyncDisposableStack) {
@@ -83,7 +84,7 @@ export class Lab implements AsyncDisposable {
       await lab.setUp();
       await lab.outside.serve();
       await lab.startDriver();
-      await lab.driver.call('reclaim', { held: [] });
+      await lab.driver.call('reclaim', { held: [], used: [] });
     } catch (error) {
       await lab[Symbol.asyncDispose]();
       throw error;
@@ -142,19 +143,37 @@ export class Lab implements AsyncDisposable {
   /** Starts the network as the daemon's user, with the daemon's one capability. */
   async startDriver(): Promise<void> {
     const program = here('../../packages/daemon/src/testing/network-driver.ts');
-    const driver = [process.execPath, program, this.resolvConf];
+    const netlink = await realpath(netlinkPath());
+    const driver = [process.execPath, program, this.resolvConf, netlink];
     this.#driver = this.#stack.use(await Program.start(this.#inNamespace('host', driver), this.env));
   }
 
-  /** Puts a policy in force; none means unrestricted. */
-  async applyEgress(lease: Lease, policy?: Policy): Promise<void> {
-    await this.driver.call('applyEgress', { lease, policy });
+  /** Lets a lease's guest use its network under a policy; none means unrestricted. */
+  async open(lease: Lease, egress?: Policy): Promise<void> {
+    await this.driver.call('open', { lease, rules: { egress } });
   }
 
-  /** Takes a lease and starts a guest on it. No policy is in force yet. */
-  async addGuest(): Promise<Guest> {
-    const lease = (await this.driver.call('lease')) as Lease;
-    const namespace = await this.#addNamespace(`g${lease.slot}`);
+  /** Ends a lease, with its identity. */
+  async end(lease: Lease): Promise<void> {
+    await this.driver.call('detach', { lease });
+    await this.driver.call('release', { identity: lease });
+  }
+
+  /** Where the host and the bridge are told that guests are, a line each. */
+  async stations(): Promise<string[]> {
+    const [entries, neighbours] = await Promise.all([
+      this.host('bridge', 'fdb', 'show', 'br', 'atoll0'),
+      this.host('ip', 'neighbour', 'show', 'dev', 'atoll0', 'nud', 'permanent'),
+    ]);
+    return [...entries.split('\n').filter((line) => line.includes(' static')), ...neighbours.split('\n')]
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+  }
+
+  /** Starts a guest on a lease, which is taken if there is none yet. It is not open then. */
+  async addGuest(given?: Lease): Promise<Guest> {
+    const lease = given ?? ((await this.driver.call('lease')) as Lease);
+    const namespace = await this.#addNamespace(`g${(this.#guests += 1)}`);
     const owner = String(USER_ID);
     const { tap, mac, address, prefixLength, gateway } = lease;
     const program = await Program.start(
@@ -171,7 +190,7 @@ export class Lab implements AsyncDisposable {
     return Promise.all(
       Array.from({ length: count }, async () => {
         const guest = await this.addGuest();
-        await this.applyEgress(guest.lease);
+        await this.open(guest.lease);
         return guest;
       }),
     );
@@ -217,4 +236,10 @@ export class Lab implements AsyncDisposable {
     const [file = '', ...args] = this.#inNamespace(role, argv);
     return (await execute(file, args, { env: this.env, maxBuffer: 64 * 1024 * 1024 })).stdout;
   }
+}
+
+/** Where the set-up of a root's host puts the daemon's helper. */
+function netlinkPath(): string {
+  const { SERVICE_NETLINK_PATH, ATOLL_CACHE_DIR = '/var/cache/atoll' } = process.env;
+  return SERVICE_NETLINK_PATH ?? join(ATOLL_CACHE_DIR, 'current/netlink');
 }

@@ -25,40 +25,62 @@ describe('the pool', () => {
   });
   afterAll(() => lab[Symbol.asyncDispose]());
 
+  const childrenNamed = async (name: string) => {
+    const children = await lab.host('cat', `/proc/${lab.driver.pid}/task/${lab.driver.pid}/children`);
+    const pids = children.trim().split(' ');
+    const names = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')));
+    return pids.filter((_, at) => names[at]?.trim() === name);
+  };
   const lease = async () => (await lab.driver.call('lease')) as Lease;
   const takeAll = () => Promise.all(Array.from({ length: SIZE }, lease));
-  /** The policies in force: a chain without rules is that of no lease. */
-  const policies = async () => (await lab.rules()).match(/chain egress-\d+ {\n\t\t[^}]+/g) ?? [];
+  /** The lists in force: a chain without rules is that of no lease. */
+  const lists = async () => (await lab.rules()).match(/chain egress-\d+ {\n\t\t[^}]+/g) ?? [];
 
-  test('leaves the rules as they were, byte for byte, after every device was leased five times over', async () => {
+  test('leaves the host as it was, its rules byte for byte, after every device was leased five times over', async () => {
+    const addresses = new Set<string>();
     for (let round = 0; round < ROUNDS; round += 1) {
       const leases = await takeAll();
       expect(new Set(leases.map(({ tap }) => tap)).size).toBe(SIZE);
-      expect(new Set(leases.map(({ mac, address }) => `${mac} ${address}`)).size).toBe(SIZE);
-      await Promise.all(leases.map((each, n) => lab.applyEgress(each, policyOf(n))));
-      expect(await policies()).toHaveLength(SIZE);
+      for (const { mac, address } of leases) addresses.add(`${mac} ${address}`);
+      await Promise.all(leases.map((each, n) => lab.open(each, policyOf(n))));
+      expect(await lists()).toHaveLength(SIZE);
+      expect(await lab.stations()).toHaveLength(2 * SIZE);
       await expect(lease()).rejects.toThrow('NetworkExhausted');
-      await Promise.all(leases.map((each) => lab.driver.call('release', { lease: each })));
+      await Promise.all(leases.map((each) => lab.end(each)));
       expect(await lab.rules()).toBe(untouched);
+      expect(await lab.stations()).toEqual([]);
     }
+    // No address came again.
+    expect(addresses.size).toBe(ROUNDS * SIZE);
   });
 
-  test('of a driver that was killed in the middle is whole after the next start, but for what is held', async () => {
+  test('takes back every station of those that end together, also beside leases that were never opened', async () => {
     const leases = await takeAll();
-    const held = leases.slice(0, 2).map((each, n) => ({ lease: each, egress: policyOf(n) }));
-    for (const { lease: each, egress } of held) await lab.applyEgress(each, egress);
-    const before = (await policies()).toSorted();
-    const underWay = leases.slice(2, 12).map((each, n) => lab.applyEgress(each, policyOf(n)));
+    const isOpened = (_: Lease, n: number) => n % 3 > 0;
+    await Promise.all(leases.filter(isOpened).map((each) => lab.open(each)));
+    expect(await lab.stations()).not.toEqual([]);
+    await Promise.all(leases.map((each) => lab.end(each)));
+    expect(await lab.stations()).toEqual([]);
+    expect(await lab.rules()).toBe(untouched);
+  });
+
+  test('of a driver that was killed in the middle is whole after the next start, and what is held is held', async () => {
+    const leases = await takeAll();
+    for (const [n, each] of leases.slice(0, 2).entries()) await lab.open(each, policyOf(n));
+    const underWay = leases.slice(2, 12).map((each, n) => lab.open(each, policyOf(n)));
+    expect(await lab.stations()).not.toEqual([]);
     await lab.driver.kill();
     await Promise.allSettled(underWay);
     await lab.startDriver();
-    expect(await lab.driver.call('reclaim', { held })).toEqual([]);
-    expect((await policies()).toSorted()).toEqual(before);
-    const free = await Promise.all(Array.from({ length: SIZE - held.length }, lease));
+    const held = leases.slice(0, 2);
+    expect(await lab.driver.call('reclaim', { held, used: [] })).toEqual([]);
+    expect(await lab.rules()).toBe(untouched);
+    expect(await lab.stations()).toEqual([]);
+    const next = await takeAll();
     await expect(lease()).rejects.toThrow('NetworkExhausted');
-    expect(free.filter(({ slot }) => held.some((each) => each.lease.slot === slot))).toEqual([]);
-    const all = [...free, ...held.map((each) => each.lease)];
-    await Promise.all(all.map((each) => lab.driver.call('release', { lease: each })));
+    const recorded = held.map(({ address }) => address);
+    expect(next.filter(({ address }) => recorded.includes(address))).toEqual([]);
+    await Promise.all(next.map((each) => lab.end(each)));
     expect(await lab.rules()).toBe(untouched);
   });
 
@@ -68,8 +90,22 @@ describe('the pool', () => {
     await guest.udp(OUTSIDE[0], 7000);
     const tracked = () => lab.host('conntrack', '-L', '-s', guest.lease.address);
     expect(await tracked()).toContain(OUTSIDE[0]);
-    await lab.driver.call('release', { lease: guest.lease });
+    await lab.driver.call('detach', { lease: guest.lease });
     expect(await tracked()).toBe('');
+  });
+
+  test('is whole when what changes it has ended in between', async () => {
+    const guest = await lab.addGuest();
+    await lab.driver.call('detach', { lease: guest.lease });
+    const again = (await lab.driver.call('attach', { identity: guest.lease })) as Lease;
+    const [helper = ''] = await childrenNamed('atoll-netlink');
+    await lab.host('kill', '-9', helper);
+    await expect.poll(() => childrenNamed('atoll-netlink')).toEqual([]);
+    await lab.open(again);
+    expect(await lab.stations()).toHaveLength(2);
+    await lab.end(again);
+    expect(await lab.rules()).toBe(untouched);
+    expect(await lab.stations()).toEqual([]);
   });
 
   test('is kept by a user with one capability, and names are resolved by one with none', async () => {
@@ -79,8 +115,9 @@ describe('the pool', () => {
       ...{ CapInh: NET_ADMIN_ALONE, CapPrm: NET_ADMIN_ALONE, CapEff: NET_ADMIN_ALONE },
       ...{ CapBnd: NET_ADMIN_ALONE, CapAmb: NET_ADMIN_ALONE },
     });
-    const children = await lab.host('cat', `/proc/${lab.driver.pid}/task/${lab.driver.pid}/children`);
-    const [nameServer = ''] = children.trim().split(' ');
+    const [helper = ''] = await childrenNamed('atoll-netlink');
+    expect(await statusOf(Number(helper))).toEqual(driver);
+    const [nameServer = ''] = await childrenNamed('dnsmasq');
     const { CapEff, CapPrm, CapAmb, CapInh, Uid } = await statusOf(Number(nameServer));
     expect({ CapEff, CapPrm, CapAmb, CapInh, Uid }).toEqual({
       ...{ CapEff: NOTHING, CapPrm: NOTHING, CapAmb: NOTHING, CapInh: NOTHING },

@@ -12,7 +12,7 @@ describe('a guest and the outside', () => {
   beforeAll(async () => {
     lab = await Lab.create();
     guest = await lab.addGuest();
-    await lab.applyEgress(guest.lease);
+    await lab.open(guest.lease);
   });
   afterAll(() => lab[Symbol.asyncDispose]());
 

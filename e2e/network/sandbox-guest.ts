@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Client } from '../harness/client.ts';
-import { createSandbox } from '../harness/sandbox.ts';
+import { addressOf, createSandbox } from '../harness/sandbox.ts';
 import type { CreateBody, Sandbox } from '../harness/sandbox.ts';
 import { Guest } from './guest.ts';
 import type { Caller, Place } from './guest.ts';
@@ -33,8 +33,7 @@ export class SandboxGuest extends Guest<Place> implements AsyncDisposable {
     const script = await readFile(new URL('guest.py', import.meta.url));
     await client.call('PUT', `${sandbox.path}/files?path=${SCRIPT}`, script);
     const mac = await sandbox.sh('cat /sys/class/net/eth0/address');
-    const address = await sandbox.sh("ip -4 -brief address show dev eth0 | sed 's,.* \\([0-9.]*\\)/.*,\\1,'");
-    return new SandboxGuest(sandbox, { mac, address });
+    return new SandboxGuest(sandbox, { mac, address: await addressOf(sandbox) });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -10,12 +10,17 @@ const EVERY = 20;
 
 await using daemon = await Daemon.start();
 const started = performance.now();
+const say = (what: string) => {
+  console.log(`${what}, ${((performance.now() - started) / 1000).toFixed(0)} s`);
+};
 const onRound = (done: number) => {
-  if (done % EVERY === 0)
-    console.log(`${done} cycles, ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  if (done % EVERY === 0) say(`${done} cycles`);
+};
+const onClones = (done: number) => {
+  say(`${done} clones`);
 };
 try {
-  const figures = await soak(daemon.client, { cycles, sandboxes, clones, onRound });
+  const figures = await soak(daemon.client, { cycles, sandboxes, clones, onRound, onClones });
   console.log('milliseconds             min   p50   p95   max');
   console.log(`snapshot              ${row(figures.snapshots)}`);
   console.log(`resume                ${row(figures.resumes)}`);

@@ -9,8 +9,10 @@ export interface SoakPlan {
   readonly cycles: number;
   readonly sandboxes: number;
   readonly clones: number;
-  /** Hears of each round. */
+  /** Hears of each cycle. */
   readonly onRound?: (done: number) => void;
+  /** Hears of each batch of clones. */
+  readonly onClones?: (done: number) => void;
 }
 
 /** Milliseconds of each call. */
@@ -73,7 +75,7 @@ export async function soak(client: Client, plan: SoakPlan): Promise<SoakFigures>
     await sandbox.destroy();
   });
   await Promise.all(chains);
-  await cloneAll(client, plan.clones, figures);
+  await cloneAll(client, plan, figures);
   await deleteSnapshots(client);
   return figures;
 }
@@ -94,33 +96,31 @@ async function turn(client: Client, sandbox: Sandbox, figures: SoakFigures): Pro
   const resumed = await timed(bringUp(client, `${taken.value}/resume?retain_history=false`));
   figures.snapshots.push(taken.ms);
   figures.resumes.push(resumed.ms);
-  // It goes on: the same program, one beat further at least.
-  await resumed.value.sh(`until [ "$(tail -n 1 /root/beats)" -gt ${before} ]; do sleep 0.02; done`);
-  await assertWell(resumed.value);
+  await goesOn(resumed.value, before);
   return resumed.value;
 }
 
-async function cloneAll(client: Client, count: number, figures: SoakFigures): Promise<void> {
+/** The same program as before, one beat further at least, without a fault. */
+async function goesOn(sandbox: Sandbox, before: number): Promise<void> {
+  await sandbox.sh(`until [ "$(tail -n 1 /root/beats)" -gt ${before} ]; do sleep 0.02; done`);
+  const faults = await sandbox.sh('cat /root/faults');
+  if (faults !== '') throw new Error(`sandbox ${sandbox.id}: ${faults}`);
+}
+
+async function cloneAll(client: Client, plan: SoakPlan, figures: SoakFigures): Promise<void> {
   const source = await startBusy(client, 'soak-source');
   const id = await takeSnapshot(client, source.id);
-  for (let left = count; left > 0; left -= CLONES_AT_ONCE) {
+  for (let left = plan.clones; left > 0; left -= CLONES_AT_ONCE) {
     const some = Math.min(left, CLONES_AT_ONCE);
     const { value: clones, ms } = await timed(makeClones(client, id, { count: some }));
     figures.clones.push(ms / some);
-    for (const clone of clones) {
-      const before = await beats(clone);
-      await clone.sh(`until [ "$(tail -n 1 /root/beats)" -gt ${before} ]; do sleep 0.02; done`);
-      await assertWell(clone);
-    }
+    // All at once: they take the processors from each other for as long as they live.
+    await Promise.all(clones.map(async (clone) => goesOn(clone, await beats(clone))));
     await Promise.all(clones.map((clone) => clone.destroy()));
+    plan.onClones?.(plan.clones - left + some);
   }
 }
 
 async function beats(sandbox: Sandbox): Promise<number> {
   return Number(await sandbox.sh('tail -n 1 /root/beats'));
-}
-
-async function assertWell(sandbox: Sandbox): Promise<void> {
-  const faults = await sandbox.sh('cat /root/faults');
-  if (faults !== '') throw new Error(`sandbox ${sandbox.id}: ${faults}`);
 }

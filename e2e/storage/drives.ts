@@ -23,3 +23,8 @@ export async function listDrives(client: Client): Promise<readonly Drive[]> {
 export function mountOf({ id }: Drive): string {
   return `/mnt/drives/${id}`;
 }
+
+/** A guest's name for a drive as a device. */
+export function deviceOf({ id }: Drive): string {
+  return `/dev/disk/by-label/drive-${id.slice(0, 8)}`;
+}

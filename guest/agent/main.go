@@ -14,6 +14,7 @@ import (
 	"atoll/guest/agent/internal/api"
 	"atoll/guest/agent/internal/boot"
 	"atoll/guest/agent/internal/channel"
+	"atoll/guest/agent/internal/identity"
 	"atoll/guest/agent/internal/power"
 	"atoll/guest/agent/internal/process"
 )
@@ -43,7 +44,7 @@ func run() error {
 		return err
 	}
 	disk, loopback := start(boot.MountDisk), start(boot.Loopback)
-	port, err := channel.Open("agent")
+	port, err := channel.Open("agent", identity.Wake)
 	if err != nil {
 		return err
 	}

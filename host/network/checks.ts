@@ -33,10 +33,7 @@ export async function checkNetwork({ plan, uplink, user }: HostSettings): Promis
   const faults = await findHostFaults(plan, uplink, user, SIGNAL);
   const subjects = [
     ['bridge', `${plan.bridge}, ${plan.cidr}`],
-    [
-      'tap',
-      `${plan.leases.length} of ${user}, ${plan.leases[0]?.tap} to ${plan.leases.at(-1)?.tap}, each isolated`,
-    ],
+    ['tap', `${plan.taps.length} of ${user}, ${plan.taps[0]} to ${plan.taps.at(-1)}, each isolated`],
     ['forwarding', `between ${plan.bridge} and ${uplink}`],
     ['IPv6', `off on ${plan.bridge}`],
   ] as const;

@@ -10,6 +10,7 @@ import { shellWords } from './finding.ts';
 import type { Fault, Finding } from './finding.ts';
 import { checkFirewalls } from './firewalls.ts';
 import { checkPrograms } from './programs.ts';
+import { checkJail } from './jail.ts';
 import { readSettings } from './settings.ts';
 import type { HostSettings } from './settings.ts';
 
@@ -38,6 +39,7 @@ const findings = [
     checkDevices(settings),
     checkNetwork(settings),
     checkFirewalls(settings),
+    checkJail(settings),
     checkFiles(settings),
     checkDisk(settings),
   ])),

@@ -4,18 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { findUplink } from '../../packages/daemon/src/adapters/network-linux/host.ts';
 import { planNetwork } from '../../packages/daemon/src/adapters/network-linux/plan.ts';
 import type { NetworkPlan } from '../../packages/daemon/src/adapters/network-linux/plan.ts';
-import { readNetworkSettings, readUser } from '../../packages/daemon/src/host-settings.ts';
+import { readJailed, readNetworkSettings, readUser } from '../../packages/daemon/src/host-settings.ts';
 
 /** What the set-up, its tear-down and the check work on. */
 export interface HostSettings {
   /** Who runs the daemon. */
   readonly user: string;
   readonly plan: NetworkPlan;
+  /** Whether machines run in jails. */
+  readonly jailed: boolean;
   /** The interface to the outside, where there is one. */
   readonly uplink: string | undefined;
   readonly root: string;
   readonly stateDir: string;
-  /** What a guest boots from. */
+  /** What a guest boots from, and the daemon's netlink helper. */
   readonly guestFiles: readonly string[];
   /** Where the set-up notes what it found, for the tear-down; emptied by a reboot, as what it notes is. */
   readonly runDir: string;
@@ -29,6 +31,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings
   const reader = new Reader(env);
   const { uplink, ...network } = readNetworkSettings(reader);
   const user = readUser(reader);
+  const jailed = readJailed(reader);
   if (reader.faults.length > 0) throw new Error(reader.faults.join('\n'));
   const isRoot = process.getuid?.() === 0;
   const ownDir = (variable: string, fallback: string) =>
@@ -38,6 +41,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings
     reader.text(variable) ?? join(reader.text('ATOLL_CACHE_DIR') ?? cacheDir, 'current', name);
   return {
     user,
+    jailed,
     plan: planNetwork(network),
     uplink: uplink ?? (await findUplink(SIGNAL)),
     root: fileURLToPath(new URL('../..', import.meta.url)),
@@ -48,6 +52,7 @@ export async function readSettings(env: NodeJS.ProcessEnv): Promise<HostSettings
       guest('SERVICE_KERNEL_PATH', 'vmlinux'),
       guest('SERVICE_BASE_ROOTFS', 'rootfs.ext4'),
       guest('SERVICE_INITRAMFS_PATH', 'initramfs.cpio'),
+      guest('SERVICE_NETLINK_PATH', 'netlink'),
     ],
     runDir: reader.text('ATOLL_RUN_DIR') ?? '/run/atoll',
   };

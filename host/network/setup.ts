@@ -1,6 +1,6 @@
 /**
- * Makes what the daemon cannot make without root: its user, the bridge, the taps, forwarding, access to devices, and the
- * systemd units where systemd runs. Does what is missing and nothing else. To be run again after a reboot, which the unit
+ * Makes what the daemon cannot make without root: its user, the bridge, the taps, forwarding, access to devices, what
+ * jails need where they are asked for, and the systemd units where systemd runs. Does what is missing and nothing else. To be run again after a reboot, which the unit
  * atoll-network does. All else of the network is the running daemon's: the rules and the name server.
  */
 import { existsSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { runCommands } from './commands.ts';
 import { checkDevices, DEVICES } from './devices.ts';
 import { shellWords } from './finding.ts';
 import type { Finding } from './finding.ts';
+import { checkJail } from './jail.ts';
 import { addNote } from './note.ts';
 import { readSettings } from './settings.ts';
 import type { HostSettings } from './settings.ts';
@@ -20,7 +21,7 @@ import { installUnits } from './units.ts';
 const ROUNDS = 3;
 
 async function noteWhatIs({ plan, uplink, ...settings }: HostSettings): Promise<void> {
-  const names = [plan.bridge, ...plan.leases.map(({ tap }) => tap)];
+  const names = [plan.bridge, ...plan.taps];
   const paths = kernelSettings(plan.bridge, uplink)
     .map(({ path }) => path)
     .filter((path) => existsSync(`/proc/sys/${path}`));
@@ -69,10 +70,9 @@ async function main(): Promise<void> {
   await noteWhatIs(settings);
   await mend(() => checkDevices(settings));
   await mend(() => checkNetwork(settings));
+  await mend(() => checkJail(settings));
   await installUnits(settings);
-  console.log(
-    `The host's network is set up: ${settings.plan.leases.length} taps on ${settings.plan.bridge}.`,
-  );
+  console.log(`The host's network is set up: ${settings.plan.taps.length} taps on ${settings.plan.bridge}.`);
 }
 
 main().catch((error: unknown) => {

@@ -5,6 +5,9 @@ import { optional, UnixSeconds } from './fields.ts';
 const MIN_SIZE_MIB = 8;
 const MAX_SIZE_MIB = 8 * 1024 * 1024;
 
+/** How many drives a sandbox takes. Each is mounted, and settled at the end, one after the other. */
+const MAX_DRIVES = 16;
+
 /** Body of `POST /drives`. */
 export const CreateDrive = z
   .strictObject({
@@ -39,6 +42,12 @@ export const DriveRequest = z
   })
   .meta({ id: 'DriveRequest' });
 export type DriveRequest = z.output<typeof DriveRequest>;
+
+/** The drives that a create asks for. */
+export const DriveRequests = z
+  .array(DriveRequest)
+  .max(MAX_DRIVES, `takes at most ${MAX_DRIVES} drives`)
+  .meta({ id: 'DriveRequests' });
 
 /** A drive as a sandbox shows it. */
 export const AttachedDrive = z.object({ id: z.uuid(), read_only: z.boolean() });

@@ -61,3 +61,10 @@ export const ListDirResult = z.object({ entries: z.array(DirEntry) }).meta({ id:
 
 /** Query of the raw transfers, `GET` and `PUT /sandboxes/:id/files`. */
 export const RawFileQuery = z.strictObject({ path: GuestPath.describe('Path inside the sandbox.') });
+
+/** Query of `GET` and `PUT /sandboxes/:id/archive`. */
+export const ArchiveQuery = z.strictObject({
+  path: GuestPath.describe(
+    'Path of a directory inside the sandbox; reading takes that of a single file too.',
+  ),
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AttachedDrive, DriveRequest } from './drives.ts';
+import { AttachedDrive, DriveRequests } from './drives.ts';
 import { EgressItem, EgressPolicy } from './egress.ts';
 import { Env, optional, UnixSeconds } from './fields.ts';
 import { RateLimit, RateLimitItem } from './rate-limit.ts';
@@ -26,7 +26,7 @@ export const CreateSandbox = z
     image_id: optional(z.string().min(1)).describe(
       'A registered image to boot from, not the default root file system.',
     ),
-    drives: optional(z.array(DriveRequest)).describe('Drives to attach; mounted at /mnt/drives/<id>.'),
+    drives: optional(DriveRequests).describe('Drives to attach; mounted at /mnt/drives/<id>.'),
     rate_limit: optional(RateLimit).describe('Limits of I/O; the default is none.'),
     egress: optional(EgressPolicy).describe('What it may reach; the default is everything beyond the host.'),
     env: optional(Env).describe('Environment of every command in the sandbox, for its lifetime.'),

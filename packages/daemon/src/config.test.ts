@@ -7,7 +7,9 @@ import { ConfigError, loadConfig } from './config.ts';
 const dir = mkdtempSync(join(tmpdir(), 'atoll-config-'));
 const file = join(dir, 'file');
 writeFileSync(file, '');
-const files = { SERVICE_KERNEL_PATH: file, SERVICE_BASE_ROOTFS: file, SERVICE_INITRAMFS_PATH: file };
+const files = Object.fromEntries(
+  ['KERNEL_PATH', 'BASE_ROOTFS', 'INITRAMFS_PATH', 'NETLINK_PATH'].map((name) => [`SERVICE_${name}`, file]),
+);
 afterAll(() => rmSync(dir, { recursive: true }));
 
 function faultsOf(env: Record<string, string>): readonly string[] {

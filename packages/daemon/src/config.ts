@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
 import type { RetentionPolicy } from './domain/retention.ts';
 import type { IdleOptions } from './domain/idle.ts';
-import { readNetworkSettings, readUser } from './host-settings.ts';
+import { readJailed, readNetworkSettings, readUser } from './host-settings.ts';
 
 /** The daemon's settings, from its environment. Paths are absolute, sizes as the names say. */
 export interface Config {
@@ -15,6 +15,7 @@ export interface Config {
   readonly kernelPath: string;
   readonly baseRootfs: string;
   readonly initramfsPath: string;
+  readonly netlinkPath: string;
   readonly stateDir: string;
   readonly historyDbPath: string;
   readonly archiveDir: string;
@@ -27,6 +28,15 @@ export interface Config {
   readonly user: string;
   readonly network: ReturnType<typeof readNetworkSettings>;
   readonly accelerator: 'auto' | 'kvm' | 'tcg';
+  readonly jailer: {
+    readonly enabled: boolean;
+    /** A delegated cgroup; undefined: the one that the daemon is started in. */
+    readonly cgroup: string | undefined;
+    /** What a monitor may use of memory beyond its guest's. */
+    readonly memoryOverheadMib: number;
+    /** Of its disks, for each virtual processor, each way; 0: no limit. */
+    readonly ioBytesPerSecond: number;
+  };
   readonly sizes: {
     readonly vcpuCount: number;
     readonly maxVcpuCount: number;
@@ -34,6 +44,10 @@ export interface Config {
     readonly maxMemSizeMib: number;
   };
   readonly maxBodyBytes: number;
+  readonly maxConnections: number;
+  readonly maxConcurrentRequests: number;
+  /** For the head of a request, and for each next part of a JSON body. */
+  readonly requestTimeoutMs: number;
   /** How long a server inside a sandbox may take to answer with its headers. */
   readonly previewTimeoutMs: number;
   readonly maxExecOutputBytes: number;
@@ -41,6 +55,8 @@ export interface Config {
   /** How many instances of each pool are kept loaded. */
   readonly poolStandby: number;
   readonly bootTimeoutMs: number;
+  /** The longest that taking a snapshot may be. */
+  readonly captureTimeoutMs: number;
   readonly concurrentBoots: number;
   readonly logFormat: 'json' | 'pretty';
   readonly logLevel: string;
@@ -62,6 +78,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MAX_TIMEOUT_SECS = 31_536_000;
 
 const MIB = 1024 * 1024;
+// Beyond any disk.
+const MAX_IO_BYTES = 2 ** 40;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** Reads variables one by one and collects what is wrong with them. */
@@ -129,7 +147,7 @@ class Reader {
 }
 
 /** Where the guest's kernel, root file system and initramfs are built: guest/lib.sh has the same rule. */
-function cacheDir(env: Environment): string {
+export function cacheDir(env: Environment): string {
   if (env.ATOLL_CACHE_DIR) return env.ATOLL_CACHE_DIR;
   if (process.getuid?.() === 0) return '/var/cache/atoll';
   return join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'atoll');
@@ -189,6 +207,7 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     kernelPath: reader.file('SERVICE_KERNEL_PATH', join(current, 'vmlinux')),
     baseRootfs: reader.file('SERVICE_BASE_ROOTFS', join(current, 'rootfs.ext4')),
     initramfsPath: reader.file('SERVICE_INITRAMFS_PATH', join(current, 'initramfs.cpio')),
+    netlinkPath: reader.file('SERVICE_NETLINK_PATH', join(current, 'netlink')),
     stateDir,
     historyDbPath: reader.path('SERVICE_HISTORY_DB_PATH', join(stateDir, 'history.db')),
     drivesDir: reader.path('SERVICE_DRIVES_DIR', join(stateDir, 'drives')),
@@ -204,6 +223,12 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
     user: readUser(reader),
     network: readNetworkSettings(reader),
     accelerator: reader.choice('SERVICE_ACCEL', ['auto', 'kvm', 'tcg'], 'auto'),
+    jailer: {
+      enabled: readJailed(reader),
+      cgroup: reader.path('SERVICE_JAILER_CGROUP', '') || undefined,
+      memoryOverheadMib: reader.integer('SERVICE_JAILER_MEMORY_OVERHEAD_MIB', 192, 32, 65_536),
+      ioBytesPerSecond: reader.integer('SERVICE_JAILER_IO_BYTES_PER_SEC', 256 * MIB, 0, MAX_IO_BYTES),
+    },
     sizes: {
       vcpuCount: vcpu.value,
       maxVcpuCount: vcpu.ceiling,
@@ -211,11 +236,15 @@ export function loadConfig(env: Environment): { config: Config; unknown: readonl
       maxMemSizeMib: mem.ceiling,
     },
     maxBodyBytes: reader.integer('SERVICE_MAX_BODY_BYTES', 64 * MIB, 1024, 512 * MIB),
+    maxConnections: reader.integer('SERVICE_MAX_CONNECTIONS', 4096, 1, 1_000_000),
+    maxConcurrentRequests: reader.integer('SERVICE_MAX_CONCURRENT_REQUESTS', 1024, 1, 1_000_000),
+    requestTimeoutMs: reader.integer('SERVICE_REQUEST_TIMEOUT_SECS', 30, 1, 3600) * 1000,
     previewTimeoutMs: reader.integer('SERVICE_PREVIEW_TIMEOUT_SECS', 30, 1, 3600) * 1000,
     maxExecOutputBytes: reader.integer('SERVICE_MAX_EXEC_OUTPUT_BYTES', 32 * MIB, 1024, 256 * MIB),
     idle: idleTimeouts(reader),
     poolStandby: reader.integer('SERVICE_POOL_STANDBY', 1, 0, 64),
     bootTimeoutMs: reader.integer('SERVICE_BOOT_TIMEOUT_SECS', 60, 1, 3600) * 1000,
+    captureTimeoutMs: reader.integer('SERVICE_SNAPSHOT_TIMEOUT_SECS', 300, 1, 3600) * 1000,
     concurrentBoots: reader.integer('SERVICE_CONCURRENT_BOOTS', 2 * availableParallelism(), 1, 1024),
     logFormat: reader.choice('SERVICE_LOG_FORMAT', ['pretty', 'json'], 'pretty'),
     logLevel: reader.choice('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),

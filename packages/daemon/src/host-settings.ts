@@ -61,12 +61,21 @@ export function readNetworkSettings(reader: SettingsReader) {
   };
 }
 
+/** Whether each machine's monitor runs in a jail. */
+export function readJailed(reader: SettingsReader): boolean {
+  const name = 'SERVICE_JAILER_ENABLED';
+  const text = reader.text(name) ?? 'false';
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  return reader.fault(name, text, 'true or false', false);
+}
+
 function word(reader: SettingsReader, name: string, fallback: string, shape: RegExp, takes: string): string {
   const text = reader.text(name) ?? fallback;
   return shape.test(text) ? text : reader.fault(name, text, takes, fallback);
 }
 
-/** The gateway has the network's first address and guests those after it, so that a slot's address is a plain sum. */
+/** The gateway has the network's first address and guests those after it, so that an address is a plain sum. */
 function bridgeCidr(reader: SettingsReader, poolSize: number): string {
   const text = reader.text(CIDR.name) ?? CIDR.fallback;
   const [, a, b, c, d, length] = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(text) ?? [];

@@ -15,6 +15,9 @@ async function generate(): Promise<string> {
   const options = {
     authToken: undefined,
     maxBodyBytes: 64 * 1024 * 1024,
+    maxConnections: 1,
+    maxConcurrentRequests: 1,
+    requestTimeoutMs: 1000,
     previewTimeoutMs: 30_000,
     log,
     scope,

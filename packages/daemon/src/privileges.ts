@@ -3,6 +3,7 @@ import { chown, lstat, mkdir, readdir, readFile, realpath, stat, writeFile } fro
 import { join, sep } from 'node:path';
 import { env as environment, execPath } from 'node:process';
 import type { Config } from './config.ts';
+import { delegateCgroup } from './delegation.ts';
 import { run } from './lib/run.ts';
 
 // Where the daemon sees what lies in directories that its user may not enter.
@@ -23,7 +24,14 @@ const SNAPSHOTS_MARK = 'held';
 const IMAGE_FILES = /\.ext4(\.part)?$/;
 
 // Which of root's capabilities are left to it and to what it starts.
-const ONE_CAPABILITY = ['inh-caps', 'ambient-caps', 'bounding-set'].map((set) => `--${set}=-all,+net_admin`);
+const ONE_CAPABILITY = ['inh-caps', 'ambient-caps'].map((set) => `--${set}=-all,+net_admin`);
+
+// Nothing that it starts gains another.
+const GAINS_NOTHING = ['--bounding-set=-all,+net_admin', '--no-new-privs'];
+
+// newuidmap, which belongs to root, may: it lets a jail have the subordinate ids of the daemon's user (adapters/vmm-qemu/jail). The daemon
+// itself holds no more than without jails.
+const GAINS_FOR_JAILS = ['--bounding-set=-all,+net_admin,+setuid,+setgid,+dac_override,+sys_admin'];
 
 // Each pair of its leading arguments, up to a lone dash, is mounted; then it becomes the rest.
 const MOUNT_AND_BECOME =
@@ -47,21 +55,17 @@ export async function dropRoot(config: Config): Promise<void> {
   await handOver('SERVICE_STATE_DIR', config.stateDir, user, (names) => names.includes(STATE_MARK));
   const apart = dataDirs(config).filter(({ dir }) => !dir.startsWith(config.stateDir + sep));
   for (const { variable, dir, isOurs } of apart) await handOver(variable, dir, user, isOurs);
-  const [kernel, rootfs, initramfs] = await Promise.all([
+  const [kernel, rootfs, initramfs, netlink] = await Promise.all([
     realpath(config.kernelPath),
     realpath(config.baseRootfs),
     realpath(config.initramfsPath),
+    realpath(config.netlinkPath),
   ]);
   // The program that was started: another one than main.ts in a test.
   const main = await realpath(process.argv[1] ?? join(import.meta.dirname, 'main.ts'));
   const command = [execPath, ...process.execArgv, main, ...process.argv.slice(2)];
-  const { argv, seen } = await confine(user, command, [
-    config.stateDir,
-    ...apart.map(({ dir }) => dir),
-    kernel,
-    rootfs,
-    initramfs,
-  ]);
+  const paths = [config.stateDir, ...apart.map(({ dir }) => dir), kernel, rootfs, initramfs, netlink];
+  const { argv, seen } = await confine(user, command, paths, config.jailer.enabled);
   // Spelt out, since their defaults are other ones for another user.
   const env = {
     ...environment,
@@ -70,6 +74,8 @@ export async function dropRoot(config: Config): Promise<void> {
     SERVICE_KERNEL_PATH: seen(kernel),
     SERVICE_BASE_ROOTFS: seen(rootfs),
     SERVICE_INITRAMFS_PATH: seen(initramfs),
+    SERVICE_NETLINK_PATH: seen(netlink),
+    ...(await delegation(config, user)),
   };
   become(argv, env);
 }
@@ -84,9 +90,14 @@ export function become(argv: readonly string[], env: NodeJS.ProcessEnv): never {
 /**
  * Makes of a command one that runs as a user with CAP_NET_ADMIN and no other capability, and that sees this checkout, this Node
  * and the given paths (absolute, without links) wherever they lie. To be run by root. Words of the command that are such a path,
- * or below one, are rewritten to where it is seen; `seen` tells of other words.
+ * or below one, are rewritten to where it is seen; `seen` tells of other words. `makesJails`: it may run newuidmap.
  */
-export async function confine(user: User, command: readonly string[], paths: readonly string[]) {
+export async function confine(
+  user: User,
+  command: readonly string[],
+  paths: readonly string[],
+  makesJails = false,
+) {
   const checkout = await realpath(join(import.meta.dirname, '../../..'));
   const closed = await closedTo(user, [checkout, execPath, ...paths]);
   const mounts = await Promise.all(closed.map(mountFor));
@@ -94,8 +105,8 @@ export async function confine(user: User, command: readonly string[], paths: rea
   const asUser = [
     'setpriv',
     ...identity(user),
-    '--no-new-privs',
     ...ONE_CAPABILITY,
+    ...(makesJails ? GAINS_FOR_JAILS : GAINS_NOTHING),
     '--',
     ...command.map(seen),
   ];
@@ -103,6 +114,13 @@ export async function confine(user: User, command: readonly string[], paths: rea
   const pairs = mounts.flatMap((mount) => [mount.path, mount.seenAs]);
   const mounting = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', MOUNT_AND_BECOME, 'sh'];
   return { argv: [...mounting, ...pairs, '-', ...asUser], seen };
+}
+
+/** The variable that names a cgroup of the user's, for jails. Where none can be made the daemon's own check says why. */
+async function delegation({ jailer, stateDir }: Config, user: User): Promise<Record<string, string>> {
+  if (!jailer.enabled) return {};
+  const cgroup = await delegateCgroup(jailer.cgroup, stateDir, user);
+  return cgroup === undefined ? {} : { SERVICE_JAILER_CGROUP: cgroup };
 }
 
 async function assertNetAdmin(): Promise<void> {

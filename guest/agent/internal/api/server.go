@@ -60,6 +60,8 @@ func (s *Server) routes() map[string]handler {
 		"POST /files/readlink": query(readlink),
 		"POST /files/truncate": action(truncate),
 		"POST /files/list-dir": listDirectory,
+		"POST /files/pack":     packFiles,
+		"POST /files/unpack":   unpackFiles,
 		"POST /drives/mount":   action(mountDrives),
 		"POST /drives/freeze":  freezeDrives,
 		"POST /quiesce":        quiesce,

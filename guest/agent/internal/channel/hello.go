@@ -1,13 +1,23 @@
 package channel
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+)
 
-// The frames that open an epoch: a magic and a nonce of the host's.
+// The frames that open an epoch: a magic and a nonce of the host's, and in an AWAKE what a guest needs that was asleep.
 const (
 	helloMagic = "ATOLL-HELLO/1\r\n\x00"
 	readyMagic = "ATOLL-READY/1\r\n\x00"
+	awakeMagic = "ATOLL-AWAKE/1\r\n\x00"
+	aliveMagic = "ATOLL-ALIVE/1\r\n\x00"
+	faultMagic = "ATOLL-FAULT/1\r\n\x00"
 	nonceSize  = 16
+	clockSize  = 8
+	seedSize   = 32
 	helloSize  = len(helloMagic) + nonceSize
+	awakeSize  = helloSize + clockSize + seedSize
 
 	// preface is what an HTTP/2 client with prior knowledge sends first.
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -16,8 +26,10 @@ const (
 // greeter follows the opening of one epoch. It holds the bytes that are not decided yet.
 //
 // Bytes of an older epoch may precede the HELLO and are dropped. After READY the host sends more HELLOs (repeats that
-// crossed our READY, or a new nonce) and then the preface; anything else means that the host is not the one greeted.
+// crossed our READY, or a new nonce), perhaps an AWAKE with the nonce it was greeted by, and then the preface; anything else means
+// that the host is not the one greeted.
 type greeter struct {
+	wake    Wake
 	pending []byte
 	greeted bool
 	nonce   [nonceSize]byte
@@ -36,7 +48,9 @@ func (g *greeter) feed(data []byte) (answer []byte, open bool) {
 			return answer, true
 		case bytes.HasPrefix(g.pending, []byte(helloMagic)) && len(g.pending) >= helloSize:
 			answer = append(answer, g.takeHello()...)
-		case isPrefix(g.pending, preface), isPrefix(g.pending, helloMagic), isHelloStart(g.pending):
+		case bytes.HasPrefix(g.pending, []byte(awakeMagic+string(g.nonce[:]))) && len(g.pending) >= awakeSize:
+			answer = append(answer, g.takeAwake()...)
+		case g.undecided():
 			return answer, false
 		default:
 			g.greeted = false
@@ -67,14 +81,32 @@ func (g *greeter) takeHello() []byte {
 	return append([]byte(readyMagic), nonce[:]...)
 }
 
+// takeAwake consumes the whole AWAKE that pending begins with, has the guest take up what it says, and returns how that went.
+func (g *greeter) takeAwake() []byte {
+	content := g.pending[helloSize:awakeSize]
+	now := time.Unix(0, int64(binary.BigEndian.Uint64(content)))
+	outcome := aliveMagic
+	if err := g.wake(now, content[clockSize:]); err != nil {
+		outcome = faultMagic
+	}
+	g.pending = g.pending[awakeSize:]
+	return append([]byte(outcome), g.nonce[:]...)
+}
+
+// undecided tells that pending may still grow into a frame, or into the preface.
+func (g *greeter) undecided() bool {
+	return isPrefix(g.pending, preface) || isFrameStart(g.pending, helloMagic, helloSize) ||
+		isFrameStart(g.pending, awakeMagic+string(g.nonce[:]), awakeSize)
+}
+
 // isPrefix tells that data may still grow into want.
 func isPrefix(data []byte, want string) bool {
 	return len(data) <= len(want) && string(data) == want[:len(data)]
 }
 
-// isHelloStart tells that data is a whole magic with part of a nonce.
-func isHelloStart(data []byte) bool {
-	return len(data) < helloSize && bytes.HasPrefix(data, []byte(helloMagic))
+// isFrameStart tells that data may still grow into a frame of this size that begins so.
+func isFrameStart(data []byte, beginning string, size int) bool {
+	return isPrefix(data, beginning) || len(data) < size && bytes.HasPrefix(data, []byte(beginning))
 }
 
 // isHello tells that a message is nothing but HELLOs: the host starts anew although the epoch's end went unnoticed.

@@ -1,8 +1,12 @@
 package channel
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -10,11 +14,15 @@ var (
 	nonceB = strings.Repeat("B", nonceSize)
 )
 
+// awakeNews is what follows an AWAKE's nonce: 1,000,000,001 seconds and 2 nanoseconds since 1970, and a seed.
+const awakeNews = "\x0d\xe0\xb6\xb3\xe2\xfe\xca\x02" + "0123456789abcdef0123456789abcdef"
+
 const request = preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 func TestGreeter(t *testing.T) {
 	helloA, helloB := helloMagic+nonceA, helloMagic+nonceB
 	readyA, readyB := readyMagic+nonceA, readyMagic+nonceB
+	awakeA, aliveA := awakeMagic+nonceA+awakeNews, aliveMagic+nonceA
 	cases := []struct{ name, in, answer, rest string }{
 		{"plain", helloA + request, readyA, request},
 		{"stale bytes before", "\x00\x01GET" + helloA + request, readyA, request},
@@ -27,6 +35,11 @@ func TestGreeter(t *testing.T) {
 		{"broken preface", helloA + "PRI * HTTP/1.1" + helloA + request, readyA + readyA, request},
 		{"broken repeat", helloA + helloMagic[:7] + request + helloB + request, readyA + readyB, request},
 		{"magic as nonce", helloMagic + helloMagic + request, readyMagic + helloMagic, request},
+		{"awakened", helloA + awakeA + request, readyA + aliveA, request},
+		{"awakened again", helloA + awakeA + awakeA + request, readyA + aliveA + aliveA, request},
+		{"repeated before it awakens", helloA + helloA + awakeA + request, readyA + aliveA, request},
+		{"awakened for another", helloA + awakeMagic + nonceB + awakeNews + helloB + request, readyA + readyB, request},
+		{"awakened before a hello", awakeA + helloA + request, readyA, request},
 	}
 	for _, c := range cases {
 		for _, size := range []int{1, 7, 32, len(c.in)} {
@@ -56,9 +69,27 @@ func TestGreeterKeepsLittle(t *testing.T) {
 	}
 }
 
+func TestGreeterAwakens(t *testing.T) {
+	in := helloMagic + nonceA + awakeMagic + nonceA + awakeNews
+	var told []string
+	g := greeter{wake: func(now time.Time, seed []byte) error {
+		told = append(told, fmt.Sprint(now.UnixNano(), " ", string(seed)))
+		return nil
+	}}
+	g.feed([]byte(in))
+	if want := []string{"1000000001000000002 " + awakeNews[clockSize:]}; !slices.Equal(told, want) {
+		t.Errorf("is told %q, want %q", told, want)
+	}
+
+	g = greeter{wake: func(time.Time, []byte) error { return errors.New("no clock") }}
+	if answer, open := g.feed([]byte(in + request)); string(answer) != readyMagic+nonceA+faultMagic+nonceA || !open {
+		t.Errorf("a fault is answered by %q", answer)
+	}
+}
+
 // greet feeds the bytes size at once. Whatever is fed after the epoch is open belongs to the rest.
 func greet(in string, size int) (answer, rest string, open bool) {
-	var g greeter
+	g := greeter{wake: func(time.Time, []byte) error { return nil }}
 	for len(in) > 0 {
 		n := min(size, len(in))
 		if open {

@@ -20,19 +20,23 @@ const readyBudget = 2 * time.Second
 // waits for the end of the epoch before.
 type Port struct {
 	device device
+	wake   Wake
 	// Whoever reads from or writes to the device holds the lock of that direction.
 	reading, writing sync.Mutex
 	// current is the epoch handed out last. Only Accept touches it.
 	current *Epoch
 }
 
+// Wake takes up what the host says when the machine has come out of a snapshot: the time, and bytes that no other machine gets.
+type Wake func(now time.Time, seed []byte) error
+
 // Open finds the virtio-serial port of this name and opens it for good.
-func Open(name string) (*Port, error) {
+func Open(name string, wake Wake) (*Port, error) {
 	device, err := openDevice(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Port{device: device}, nil
+	return &Port{device: device, wake: wake}, nil
 }
 
 // Accept waits for the end of the epoch before and the next hello. It fails only when the port does.
@@ -65,13 +69,13 @@ func (p *Port) settle() {
 func (p *Port) greet(received []byte) ([]byte, error) {
 	p.device.SetReadDeadline(time.Time{})
 	buffer := make([]byte, messageSize)
-	guest := greeter{}
+	guest := greeter{wake: p.wake}
 	for {
 		answer, open := guest.feed(received)
 		if len(answer) > 0 {
 			p.device.SetWriteDeadline(time.Now().Add(readyBudget))
 			if _, err := p.device.Write(answer); err != nil {
-				guest = greeter{}
+				guest = greeter{wake: p.wake}
 			}
 		}
 		if open {
@@ -82,7 +86,7 @@ func (p *Port) greet(received []byte) ([]byte, error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			guest = greeter{}
+			guest = greeter{wake: p.wake}
 			time.Sleep(hostPoll)
 		default:
 			return nil, err

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	home    = "/mnt/drives"
-	labels  = "/dev/disk/by-label"
-	classes = "/sys/block"
+	home   = "/mnt/drives"
+	labels = "/dev/disk/by-label"
 )
 
 // Drive is a disk, known by the serial number that the host gave it.
@@ -26,7 +25,7 @@ type Drive struct {
 
 // Mount mounts each drive at /mnt/drives/<id>, and links its device by its label. What is mounted already stays as it is.
 func Mount(drives []Drive) error {
-	devices, err := devicesBySerial(classes)
+	devices, err := devicesBySerial(blocks)
 	if err != nil {
 		return err
 	}
@@ -87,28 +86,6 @@ func link(path, device string) error {
 func isMountPoint(dir string) bool {
 	var own, parent unix.Stat_t
 	return unix.Stat(dir, &own) == nil && unix.Stat(filepath.Dir(dir), &parent) == nil && own.Dev != parent.Dev
-}
-
-// devicesBySerial finds the disks that tell a serial number.
-func devicesBySerial(classes string) (map[string]string, error) {
-	disks, err := os.ReadDir(classes)
-	if err != nil {
-		return nil, err
-	}
-	devices := map[string]string{}
-	for _, disk := range disks {
-		serial, err := os.ReadFile(filepath.Join(classes, disk.Name(), "serial"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if name := strings.TrimSpace(string(serial)); name != "" {
-			devices[name] = "/dev/" + disk.Name()
-		}
-	}
-	return devices, nil
 }
 
 // Freeze writes out all that drives hold back, empties their journals and lets nobody write any more: the machine may then end

@@ -33,9 +33,16 @@ func OpenDirectory(path string) (*Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := opened.Readdirnames(-1)
+	directory, err := namesOf(opened)
 	if err != nil {
 		opened.Close()
+	}
+	return directory, err
+}
+
+func namesOf(opened *os.File) (*Directory, error) {
+	names, err := opened.Readdirnames(-1)
+	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)

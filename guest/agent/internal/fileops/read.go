@@ -68,18 +68,7 @@ func (c *Content) readWhole() error {
 }
 
 // CopyTo sends the content to the sink. When the file has shrunk meanwhile, less than Size bytes come.
-func (c *Content) CopyTo(sink io.Writer) error { return transfer(sink, pathReader{c}) }
+func (c *Content) CopyTo(sink io.Writer) error { return transfer(sink, pathedReader{c.source, c.path}) }
 
 // Close closes the file.
 func (c *Content) Close() error { return c.file.Close() }
-
-// pathReader puts the path into the errors of reading.
-type pathReader struct{ *Content }
-
-func (r pathReader) Read(p []byte) (int, error) {
-	n, err := r.source.Read(p)
-	if err != nil && err != io.EOF {
-		err = pathError("read", r.path, err)
-	}
-	return n, err
-}

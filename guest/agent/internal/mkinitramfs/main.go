@@ -1,5 +1,5 @@
-// Mkinitramfs writes an initramfs with one program as /init to standard output: a cpio archive in the "newc" format. Equal
-// programs give equal archives: owner, times and inode numbers are fixed.
+// Mkinitramfs writes an initramfs with a program as /init to standard output, and with another beside it if it is given a name and
+// that: a cpio archive in the "newc" format. Equal programs give equal archives: owner, times and inode numbers are fixed.
 package main
 
 import (
@@ -27,8 +27,8 @@ type entry struct {
 
 // layout is the initramfs. The kernel opens /dev/console as standard streams of init before anything is mounted, and the Go
 // runtime falls back on /dev/null for a stream that is closed.
-func layout(init []byte) []entry {
-	return []entry{
+func layout(init []byte, more ...entry) []entry {
+	entries := []entry{
 		{name: "dev", mode: directory},
 		{name: "dev/console", mode: character, major: 5, minor: 1},
 		{name: "dev/null", mode: character | 0o066, major: 1, minor: 3},
@@ -36,8 +36,8 @@ func layout(init []byte) []entry {
 		{name: "sys", mode: directory},
 		{name: "newroot", mode: directory},
 		{name: "init", mode: program, content: init},
-		{name: "TRAILER!!!"},
 	}
+	return append(append(entries, more...), entry{name: "TRAILER!!!"})
 }
 
 // write puts out the header of 13 numbers, the name and the content, each padded to 4 bytes.
@@ -55,24 +55,32 @@ func (e entry) write(out io.Writer, inode int) {
 
 func pad(out io.Writer, length int) { out.Write(make([]byte, (4-length%4)%4)) }
 
-func run(path string) error {
+func run(path string, more ...string) error {
 	init, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
+	var others []entry
+	if len(more) == 2 {
+		content, err := os.ReadFile(more[1])
+		if err != nil {
+			return err
+		}
+		others = append(others, entry{name: more[0], mode: program, content: content})
+	}
 	out := bufio.NewWriter(os.Stdout)
-	for i, e := range layout(init) {
+	for i, e := range layout(init, others...) {
 		e.write(out, i+1)
 	}
 	return out.Flush()
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: mkinitramfs PROGRAM >INITRAMFS")
+	if len(os.Args) != 2 && len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: mkinitramfs PROGRAM [NAME PROGRAM] >INITRAMFS")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2:]...); err != nil {
 		fmt.Fprintln(os.Stderr, "mkinitramfs:", err)
 		os.Exit(1)
 	}

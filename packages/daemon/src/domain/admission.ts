@@ -3,7 +3,7 @@ import type { EgressPolicy as RequestedPolicy } from '@atoll/contract/egress';
 import type { RateLimit as RequestedLimit } from '@atoll/contract/rate-limit';
 import type { CreateSandbox } from '@atoll/contract/sandboxes';
 import { AtollError } from '../lib/errors.ts';
-import { availableMemoryBytes } from '../lib/host-memory.ts';
+import type { Host } from '../ports/host.ts';
 import type { EgressPolicy } from '../ports/network.ts';
 import type { RateLimit } from '../ports/rate-limit.ts';
 import type { Storage } from '../ports/storage.ts';
@@ -26,8 +26,11 @@ const MIB = 1024 * 1024;
 // A machine that boots and idles writes about 130 MiB of its memory file, whatever its size.
 const DISK_RESERVE_BYTES = 256 * MIB;
 
+// A machine at work has 7 threads beside one for each processor; disks may have more for a moment, and a jail is three processes.
+const MONITOR_PROCESSES = 24;
+
 /** Turns a request into the sandbox it asks for, within the daemon's limits. Throws INVALID_REQUEST. */
-export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
+export function specify(request: CreateSandbox, sizes: Sizes, jailed: boolean): Sandbox {
   return {
     id: randomUUID(),
     name: request.name,
@@ -46,6 +49,7 @@ export function specify(request: CreateSandbox, sizes: Sizes): Sandbox {
     rateLimit: request.rate_limit && limitOf(request.rate_limit),
     parentSnapshotId: undefined,
     isFork: false,
+    jailed,
   };
 }
 
@@ -67,18 +71,71 @@ export function within(field: string, value: number, min: number, max: number): 
   throw AtollError.of('INVALID_REQUEST', { field, problem: `takes ${min} to ${max}, got ${value}` });
 }
 
+/** What a start takes of the host, at most. */
+interface Need {
+  readonly memoryMib: number;
+  readonly diskBytes: number;
+  readonly processes: number;
+}
+
+const NOTHING: Need = { memoryMib: 0, diskBytes: 0, processes: 0 };
+
 /**
- * Throws INSUFFICIENT_MEMORY or INSUFFICIENT_DISK when the host cannot carry the sandbox now. `writtenBytes`: what its start
- * writes for certain.
+ * Lets starts in as long as the host can carry them. What those under way may still take counts as taken, all of it: the host's own
+ * figures show only what they have taken so far.
  */
-export async function assertRoom(sandbox: Sandbox, storage: Storage, writtenBytes = 0): Promise<void> {
-  const freeMib = Math.floor((await availableMemoryBytes()) / MIB);
-  if (freeMib < sandbox.memSizeMib) {
-    throw AtollError.of('INSUFFICIENT_MEMORY', { needMib: sandbox.memSizeMib, freeMib });
+export class Admission {
+  readonly #host: Host;
+  readonly #storage: Storage;
+  readonly #starting = new Set<Need>();
+
+  constructor(host: Host, storage: Storage) {
+    this.#host = host;
+    this.#storage = storage;
   }
-  const freeBytes = await storage.freeBytes();
-  const needBytes = Math.max(DISK_RESERVE_BYTES, writtenBytes);
-  if (freeBytes < needBytes) {
-    throw AtollError.of('INSUFFICIENT_DISK', { needBytes, freeBytes, path: storage.machinesDir });
+
+  /**
+   * Takes room for the start of a sandbox, to be given back when it is live or has failed. Throws INSUFFICIENT_MEMORY,
+   * INSUFFICIENT_DISK or INSUFFICIENT_PROCESSES. `writtenBytes`: what its start writes for certain.
+   */
+  async take(
+    { vcpuCount, memSizeMib }: Pick<Sandbox, 'vcpuCount' | 'memSizeMib'>,
+    writtenBytes = 0,
+  ): Promise<Disposable> {
+    const need: Need = {
+      memoryMib: memSizeMib,
+      diskBytes: Math.max(DISK_RESERVE_BYTES, writtenBytes),
+      processes: vcpuCount + MONITOR_PROCESSES,
+    };
+    const [memoryBytes, diskBytes, processes] = await Promise.all([
+      this.#host.availableMemoryBytes(),
+      this.#storage.freeBytes(),
+      this.#host.freeProcesses(),
+    ]);
+    // Nothing is waited for from here on: of two starts one sees what the other took.
+    this.#assertRoom(need, { memoryMib: Math.floor(memoryBytes / MIB), diskBytes, processes });
+    this.#starting.add(need);
+    return { [Symbol.dispose]: () => void this.#starting.delete(need) };
   }
+
+  #assertRoom(need: Need, has: Need): void {
+    const taken = [...this.#starting].reduce(plus, NOTHING);
+    const freeMib = Math.max(0, has.memoryMib - taken.memoryMib);
+    if (freeMib < need.memoryMib)
+      throw AtollError.of('INSUFFICIENT_MEMORY', { needMib: need.memoryMib, freeMib });
+    const freeBytes = Math.max(0, has.diskBytes - taken.diskBytes);
+    const path = this.#storage.machinesDir;
+    if (freeBytes < need.diskBytes)
+      throw AtollError.of('INSUFFICIENT_DISK', { needBytes: need.diskBytes, freeBytes, path });
+    const free = Math.max(0, has.processes - taken.processes);
+    if (free < need.processes) throw AtollError.of('INSUFFICIENT_PROCESSES', { need: need.processes, free });
+  }
+}
+
+function plus(a: Need, b: Need): Need {
+  return {
+    memoryMib: a.memoryMib + b.memoryMib,
+    diskBytes: a.diskBytes + b.diskBytes,
+    processes: a.processes + b.processes,
+  };
 }

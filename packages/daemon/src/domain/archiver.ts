@@ -87,9 +87,9 @@ export class Archiver {
     const { snapshots, book, leases, log } = this.#context;
     if (!book.isHeld(id)) return;
     const snapshot = book.held(id);
-    const { lease, archivedAtUnix, poolId, createdAtUnix } = snapshot.record;
+    const { identity, archivedAtUnix, poolId, createdAtUnix } = snapshot.record;
     const due = Math.max(createdAtUnix + (this.#afterSecs ?? 0), this.#notBefore.get(id)?.at ?? 0);
-    const isWanted = poolId !== undefined || leases.forkOf(lease, id) !== undefined;
+    const isWanted = poolId !== undefined || leases.forkOf(identity, id) !== undefined;
     if (archivedAtUnix !== undefined || isWanted || nowUnix() < due) return;
     try {
       using deadline = Deadline.in(MOVE_MS, 'the packing of the snapshot', this.#stop.signal);

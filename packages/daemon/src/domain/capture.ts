@@ -3,6 +3,7 @@ import { Deadline } from '../lib/deadline.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import { NoSpace } from '../ports/snapshots.ts';
 import type { SnapshotDraft, SnapshotRecord, StoredSnapshot } from '../ports/snapshots.ts';
+import type { Drives } from './drives.ts';
 import type { LaunchPorts } from './launch.ts';
 import type { LiveSandbox } from './registry.ts';
 import type { Streams } from './streams.ts';
@@ -11,12 +12,17 @@ import { nowUnix } from './time.ts';
 /** The first generation of agents that can be quiesced. */
 const QUIESCE_GENERATION = 2;
 
+// An agent answers within a millisecond; one that says nothing is not to hold its sandbox up for as long as a guest may take to write out
+// what it holds back.
+const HEALTH_MS = 15_000;
+
 // A step of the undoing is one message to the monitor.
 const UNDO_MS = 5000;
 
 /** What a capture needs beside the sandbox. */
 export interface CaptureContext {
   readonly ports: LaunchPorts;
+  readonly drives: Drives;
   /** The sandbox's streams end with the epoch of its agent. */
   readonly streams: Streams;
   readonly log: Logger;
@@ -28,18 +34,21 @@ export interface CaptureContext {
  * the sandbox goes on.
  */
 export async function capture(
-  { ports, streams, log }: CaptureContext,
+  { ports, drives, streams, log }: CaptureContext,
   { sandbox, running }: LiveSandbox,
   snapshotId: string,
   deadline: Deadline,
 ): Promise<StoredSnapshot> {
   const { vmm, snapshots, atPoint } = ports;
   const { machine, agent, lease } = running;
+  const { mac, address, prefixLength, gateway } = lease;
+  const passing = { id: sandbox.id, signal: deadline.signal };
   let draft: SnapshotDraft | undefined;
   await using undo = new AsyncDisposableStack();
   try {
-    await atPoint('capture:begun');
-    const { generation } = await agent.health(deadline.signal);
+    await atPoint('capture:begun', passing);
+    using soon = Deadline.in(HEALTH_MS, 'the answer of its agent', deadline.signal);
+    const { generation } = await agent.health(soon.signal);
     if (generation < QUIESCE_GENERATION)
       throw new Error(`its agent is of generation ${generation}, and ${QUIESCE_GENERATION} is needed`);
 
@@ -47,24 +56,26 @@ export async function capture(
     const begun = await snapshots.draft(snapshotId, sandbox.id, memoryInState, deadline.signal);
     draft = begun;
     undo.defer(() => begun.discard());
-    await atPoint('capture:drafted');
+    await atPoint('capture:drafted', passing);
 
     streams.end(sandbox.id, 'snapshotted');
     await agent.quiesce(deadline.signal);
     undo.defer(() => agent.wake());
-    await atPoint('capture:quiesced');
+    await atPoint('capture:quiesced', passing);
 
     undo.defer(async () => {
       using soon = Deadline.in(UNDO_MS, 'the machine going on');
-      await machine.resume(soon).catch((error: unknown) => {
-        log.warn({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'machine does not go on');
+      await machine.resume(soon).catch(async (error: unknown) => {
+        log.error({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'machine does not go on: ending it');
+        // Its monitor does not listen, and it may be paused: whoever calls it is told that it is lost, and not to wait.
+        await machine.stop();
       });
     });
     await machine.pause(deadline);
-    await atPoint('capture:paused');
+    await atPoint('capture:paused', passing);
 
     const { holdsMemory } = await machine.save(begun.state, deadline);
-    await atPoint('capture:saved');
+    await atPoint('capture:saved', passing);
 
     const record: SnapshotRecord = {
       id: snapshotId,
@@ -79,10 +90,10 @@ export async function capture(
       egress: sandbox.egress,
       imageId: sandbox.imageId,
       rateLimit: sandbox.rateLimit,
-      drives: sandbox.drives,
+      drives: await drives.marked(sandbox.drives),
       mounts: [...running.mounts.values()],
       poolId: sandbox.poolId,
-      lease,
+      identity: { mac, address, prefixLength, gateway },
       vmm: vmm.profile,
       agentGeneration: generation,
     };

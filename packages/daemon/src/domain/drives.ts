@@ -5,12 +5,12 @@ import { AtollError } from '../lib/errors.ts';
 import type { GuestDrive } from '../ports/agent.ts';
 import type { DriveStore, StoredDrive } from '../ports/drives.ts';
 import { NoSpace } from '../ports/snapshots.ts';
-import { MAX_DRIVES } from '../ports/vmm.ts';
+import type { SavedDrive, SnapshotRecord } from '../ports/snapshots.ts';
 import type { MachineDrive } from '../ports/vmm.ts';
 import type { DriveHolder, Holders } from './holders.ts';
 import type { Attachment } from './sandbox.ts';
 
-// A virtio disk's serial number has 20 bytes (VIRTIO_BLK_ID_BYTES), an ext4 label 16.
+// QEMU cuts a SCSI disk's serial number off at 20 characters where it makes the disk's identifier of it; an ext4 label has 16.
 const SERIAL_DIGITS = 20;
 const LABEL_DIGITS = 8;
 
@@ -70,12 +70,10 @@ export class Drives {
   }
 
   /**
-   * Throws when these may not be attached now: NOT_FOUND, INVALID_REQUEST for too many or one twice, DRIVE_CONFLICT. Whoever is
-   * told that they may has to hold them before it waits for anything. `except` holds them already and gives them over.
+   * Throws when these may not be attached now: NOT_FOUND, INVALID_REQUEST for one twice, DRIVE_CONFLICT. Whoever is told that they
+   * may has to hold them before it waits for anything. `except` holds them already and gives them over.
    */
   assertFree(attachments: readonly Attachment[], except?: string): void {
-    if (attachments.length > MAX_DRIVES)
-      throw AtollError.of('INVALID_REQUEST', { field: 'drives', problem: `takes at most ${MAX_DRIVES}` });
     for (const [place, { id, readOnly }] of attachments.entries()) {
       this.#find(id);
       if (attachments.findIndex((other) => other.id === id) < place)
@@ -95,6 +93,27 @@ export class Drives {
       if (readOnly && (await this.#store.needsRecovery(this.#find(id))))
         throw AtollError.of('DRIVE_NEEDS_RECOVERY', { id });
     }
+  }
+
+  /** What a snapshot keeps of them. */
+  async marked(attachments: readonly Attachment[]): Promise<SavedDrive[]> {
+    const marks = attachments.map(async ({ id, readOnly }) => {
+      return { id, readOnly, contentMark: await this.#store.contentMark(this.#find(id)) };
+    });
+    return Promise.all(marks);
+  }
+
+  /**
+   * Throws SNAPSHOT_INCOMPATIBLE when a drive was written since the snapshot was taken. Its guest knows the file system as it was
+   * then: going by that it would read what is no file of that name any more, and destroy the file system if it may write.
+   */
+  async assertAsSaved({ id, drives }: Pick<SnapshotRecord, 'id' | 'drives'>): Promise<void> {
+    const actual = await this.marked(drives);
+    const changed = drives.find(({ contentMark }, at) => contentMark !== actual[at]?.contentMark);
+    if (changed === undefined) return;
+    throw AtollError.of('SNAPSHOT_INCOMPATIBLE', {
+      ...{ id, what: `drive ${changed.id}`, recorded: 'what it held then', actual: 'written since' },
+    });
   }
 
   /** What a machine is given for them. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { AtollError } from '../lib/errors.ts';
 import { Ring } from '../lib/ring.ts';
 import type { RunningCommand } from '../ports/agent.ts';
+import { nowUnix } from './time.ts';
 
 /** What a log keeps of the output, in bytes. */
 export const LOG_BYTES = 1024 * 1024;
@@ -14,7 +15,7 @@ export class ExecSession {
   readonly id = randomUUID();
   readonly #command: string;
   readonly #args: readonly string[];
-  readonly #startedAtUnix = Math.floor(Date.now() / 1000);
+  readonly #startedAtUnix = nowUnix();
   readonly #log = new Ring(LOG_BYTES);
   readonly #running = Promise.withResolvers<RunningCommand | undefined>();
   #changed = Promise.withResolvers<undefined>();

@@ -19,6 +19,9 @@ const REMOTE = 'atoll';
 const UNDO_MS = 20_000;
 const UPLOAD_POLL_MS = 250;
 
+// How late what others write into a bucket may be seen. By itself rclone would list a directory again after five minutes.
+const DIRECTORY_CACHE = '5s';
+
 /** One try each: rclone would otherwise ask an endpoint that is not there for minutes. */
 const PATIENCE = ['--contimeout', '5s', '--timeout', '15s', '--low-level-retries', '1', '--retries', '1'];
 
@@ -51,7 +54,8 @@ export async function attach(
     ? ['--read-only']
     : ['--vfs-cache-mode', 'writes', '--vfs-write-back', '0s', '--cache-dir', cacheOf(mount)];
   const daemon = ['mount', '--config', config, '--daemon', '--daemon-wait', '20s', '--allow-other'];
-  await runTool(agent, [...daemon, ...mode, '--', source, path], keys, signal);
+  const fresh = ['--dir-cache-time', DIRECTORY_CACHE];
+  await runTool(agent, [...daemon, ...fresh, ...mode, '--', source, path], keys, signal);
 
   const { exitCode } = await run(agent, 'mountpoint', ['-q', path], signal);
   if (exitCode !== 0) throw AtollError.of('MOUNT_MISSING', { path });

@@ -1,8 +1,9 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ERRNOS } from '@atoll/contract/errors';
-import type { Errno } from '@atoll/contract/errors';
+import { ERRNOS } from '@atoll/contract/errnos';
+import type { Errno } from '@atoll/contract/errnos';
 import { AtollError } from '../lib/errors.ts';
-import { AgentLost, GuestError } from '../ports/agent.ts';
+import { AgentLost, AgentOutdated, GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
 import type { Activity } from './activity.ts';
 import type { Registry } from './registry.ts';
@@ -27,20 +28,49 @@ export class Guests {
 
   /**
    * Does something with the agent of a live sandbox. Throws NOT_FOUND or ILLEGAL_STATE as the sandbox may be, the errno when
-   * the guest refuses, SANDBOX_UNREACHABLE when the guest is gone or hung.
+   * the guest refuses, AGENT_OUTDATED when its agent is too old, SANDBOX_UNREACHABLE when the guest is gone or hung.
    */
   async reach<T>(idOrName: string, action: (agent: AgentSession) => Promise<T>): Promise<T> {
-    const { sandbox, running } = this.#registry.live(idOrName, 'be reached');
+    const { sandbox } = this.#registry.live(idOrName, 'be reached');
     using _busy = this.#activity.begin(sandbox.id);
+    return await this.#act(idOrName, action);
+  }
+
+  /** As `reach`, for bytes that are read on afterwards: the sandbox is in use until their stream has closed. */
+  async open<T extends { readonly body: Readable }>(
+    idOrName: string,
+    action: (agent: AgentSession) => Promise<T>,
+  ): Promise<T> {
+    const { sandbox } = this.#registry.live(idOrName, 'be reached');
+    using held = new DisposableStack();
+    held.use(this.#activity.begin(sandbox.id));
+    const opened = await this.#act(idOrName, action);
+    const busy = held.move();
+    opened.body.once('close', () => busy.dispose());
+    return opened;
+  }
+
+  async #act<T>(idOrName: string, action: (agent: AgentSession) => Promise<T>): Promise<T> {
+    const { sandbox, running } = this.#registry.live(idOrName, 'be reached');
     try {
       return await action(running.agent);
     } catch (error) {
       if (error instanceof GuestError) throw AtollError.guest(knownErrno(error.errno), error.message);
+      if (error instanceof AgentOutdated) throw AtollError.of('AGENT_OUTDATED', { id: sandbox.id }, error);
       if (!(error instanceof AgentLost)) throw error;
       const ended = await Promise.race([running.machine.exited, sleep(EXIT_NOTICE_MS, undefined)]);
-      throw AtollError.of('SANDBOX_UNREACHABLE', { id: sandbox.id, reason: ended ?? error.message }, error);
+      throw unreachable(sandbox.id, error, ended);
     }
   }
+}
+
+/** What the failure of bytes that were still to be read is told as; undefined where no agent failed. */
+export function bodyFailure(id: string, error: unknown): AtollError | undefined {
+  return error instanceof AgentLost ? unreachable(id, error) : undefined;
+}
+
+function unreachable(id: string, error: AgentLost, ended?: string): AtollError {
+  return AtollError.of('SANDBOX_UNREACHABLE', { id, reason: ended ?? error.message }, error);
 }
 
 /** The closed set has no name for the rarest: those are EIO, and the message still says which. */

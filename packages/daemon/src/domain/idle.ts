@@ -15,7 +15,7 @@ export interface Candidate {
   readonly id: string;
   /** Milliseconds since it was last of use. */
   readonly idleMs: number;
-  /** A fork's state is its snapshot's: it cannot be snapshotted. */
+  /** A fork's state is its snapshot's, and a jailed sandbox has none that is saved: they cannot be snapshotted. */
   readonly canSuspend: boolean;
 }
 
@@ -39,11 +39,11 @@ interface Failed {
 
 /** What is live, and since when it is of no use: since its start, if it never was. */
 export function idleCandidates(registry: Registry, activity: Activity): Candidate[] {
-  return registry.list().map(({ sandbox: { id, isFork, poolId }, liveSince }) => ({
+  return registry.list().map(({ sandbox: { id, isFork, jailed, poolId }, liveSince }) => ({
     id,
     idleMs: activity.idleMs(id) ?? performance.now() - liveSince,
     // A pool's own instance is frozen by its pool.
-    canSuspend: !isFork && poolId === undefined,
+    canSuspend: !isFork && !jailed && poolId === undefined,
   }));
 }
 

@@ -90,8 +90,9 @@ export class Images {
       case 'not_ext4':
         return AtollError.of('IMAGE_SOURCE_NOT_EXT4', { path, reason: fault.reason }, cause);
       case 'changed': {
-        const { sourceBytes, copyBytes } = fault;
-        return AtollError.of('IMAGE_SOURCE_CHANGED', { path, sourceBytes, copyBytes }, cause);
+        const { hadBytes, hasBytes, writtenAt } = fault;
+        const operands = { path, hadBytes, hasBytes, writtenAt: writtenAt.toISOString() };
+        return AtollError.of('IMAGE_SOURCE_CHANGED', operands, cause);
       }
       case 'no_room': {
         const { needBytes, freeBytes } = fault;

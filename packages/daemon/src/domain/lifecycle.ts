@@ -1,10 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Deadline } from '../lib/deadline.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
+import type { AtPoint } from '../lib/fault-points.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Ending, History } from '../ports/history.ts';
 import type { Metrics } from '../ports/metrics.ts';
 import { settleDrives } from './drive-settling.ts';
+import type { Leftovers } from './leftovers.ts';
 import type { LiveSandbox, Registry } from './registry.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 import type { Streams } from './streams.ts';
@@ -19,6 +22,8 @@ export interface LifecycleOptions {
 export interface LifecyclePorts {
   readonly metrics: Metrics;
   readonly history: History;
+  readonly leftovers: Leftovers;
+  readonly atPoint: AtPoint;
 }
 
 /** How a sandbox comes to life. */
@@ -26,8 +31,12 @@ export interface Recipe {
   /** Brings it up; leaves nothing when it rejects. */
   readonly launch: (deadline: Deadline) => Promise<Running>;
   /** What its life changes elsewhere. When this rejects the sandbox is ended again. */
-  readonly settle?: () => Promise<void>;
+  readonly settle?: (deadline: Deadline) => Promise<void>;
 }
+
+// Another process may have the history's file locked for a moment, such as a person's shell or a backup.
+const HISTORY_MS = 2000;
+const HISTORY_PAUSE_MS = 50;
 
 /** How a sandbox ends. */
 export type EndOf = Omit<Ending, 'atUnix' | 'reason'> & { readonly reason: 'destroyed' | 'snapshotted' };
@@ -38,6 +47,8 @@ export class Lifecycle {
   readonly #streams: Streams;
   readonly #metrics: Metrics;
   readonly #history: History;
+  readonly #leftovers: Leftovers;
+  readonly #atPoint: AtPoint;
   readonly #options: LifecycleOptions;
   readonly #log: Logger;
   readonly #starts: Semaphore;
@@ -46,7 +57,7 @@ export class Lifecycle {
   readonly #shutdown = new AbortController();
 
   constructor(
-    { metrics, history }: LifecyclePorts,
+    { metrics, history, leftovers, atPoint }: LifecyclePorts,
     registry: Registry,
     streams: Streams,
     options: LifecycleOptions,
@@ -56,6 +67,8 @@ export class Lifecycle {
     this.#streams = streams;
     this.#metrics = metrics;
     this.#history = history;
+    this.#leftovers = leftovers;
+    this.#atPoint = atPoint;
     this.#options = options;
     this.#log = log;
     this.#starts = new Semaphore(options.concurrentBoots);
@@ -75,10 +88,10 @@ export class Lifecycle {
     this.#watch(sandbox, running);
   }
 
-  /** Gives back all that a sandbox held, which is out of service already, and forgets it. */
+  /** Gives back all that a sandbox held, which is out of service already, and forgets it. What fails of that is logged. */
   async end(sandbox: Sandbox, running: Running, end: EndOf): Promise<void> {
     this.#streams.end(sandbox.id, end.reason);
-    this.#noteEnd(sandbox, end);
+    this.#countActive();
     await this.track(this.#end(sandbox, running, end));
   }
 
@@ -113,7 +126,7 @@ export class Lifecycle {
     try {
       using _place = await this.#starts.acquire(signal);
       using deadline = Deadline.in(this.#options.bootTimeoutMs, 'the boot', signal);
-      await this.#enter(sandbox, await recipe.launch(deadline), recipe.settle);
+      await this.#enter(sandbox, await recipe.launch(deadline), recipe.settle, deadline);
     } catch (error) {
       this.#registry.forget(id);
       this.#log.warn({ sandbox_id: id, reason: reasonOf(error) }, 'sandbox not created');
@@ -126,21 +139,26 @@ export class Lifecycle {
   }
 
   /** Makes a sandbox that runs one that lives. When that cannot be written down, or settled, it is ended again. */
-  async #enter(sandbox: Sandbox, running: Running, settle: Recipe['settle']): Promise<void> {
+  async #enter(
+    sandbox: Sandbox,
+    running: Running,
+    settle: Recipe['settle'],
+    deadline: Deadline,
+  ): Promise<void> {
     const { id } = sandbox;
     try {
-      this.#history.began(sandbox);
+      await this.#noteBeginning(sandbox, deadline);
     } catch (error) {
       await this.#release(sandbox, running);
-      const reason = `its history cannot be written: ${reasonOf(error)}`;
-      throw AtollError.of('BOOT_FAILED', { id, reason }, error);
+      throw asFailure(sandbox, `its history cannot be written: ${reasonOf(error)}`, error);
     }
     try {
-      await settle?.();
+      await this.#atPoint('enter:written', { id, signal: deadline.signal });
+      await settle?.(deadline);
     } catch (error) {
-      this.#noteEnd(sandbox, { reason: 'destroyed' });
+      await this.#noteEnd(sandbox, { reason: 'destroyed' });
       await this.#release(sandbox, running);
-      throw error;
+      throw error instanceof AtollError ? error : asFailure(sandbox, reasonOf(error), error);
     }
     this.#registry.goLive(id, running);
     this.#watch(sandbox, running);
@@ -154,42 +172,57 @@ export class Lifecycle {
       if (lost === undefined) return; // It is being stopped: the end was asked for.
       this.#streams.end(id, 'lost');
       this.#log.warn({ sandbox_id: id, reason, console: machine.console() }, 'sandbox lost');
-      this.#noteEnd(sandbox, { reason: 'destroyed' });
-      await this.track(this.#release(sandbox, lost.running));
+      await this.track(this.#clearUpBehind(lost));
       this.#countActive();
     });
   }
 
-  async #end(sandbox: Sandbox, running: Running, { reason }: EndOf): Promise<void> {
+  async #clearUpBehind({ sandbox, running }: LiveSandbox): Promise<void> {
+    await this.#noteEnd(sandbox, { reason: 'destroyed' });
+    await this.#release(sandbox, running);
+  }
+
+  async #end(sandbox: Sandbox, running: Running, end: EndOf): Promise<void> {
     try {
-      // A snapshot's guest will go on with its drives as they are.
-      if (reason === 'destroyed') await this.#settle(sandbox, running);
+      await this.#noteEnd(sandbox, end);
+      // A snapshot's guest will go on with its drives as they are, and is paused: whoever gives back the rest would ask it in vain.
+      await (end.reason === 'destroyed' ? this.#settle(sandbox, running) : running.machine.stop());
       await this.#release(sandbox, running);
     } finally {
       this.#registry.forget(sandbox.id);
-      this.#countActive();
     }
   }
 
   /** What of the drives cannot be written out is lost, as if the machine had been killed. */
   async #settle(sandbox: Sandbox, { machine, agent }: Running): Promise<void> {
+    const drives = sandbox.drives.filter(({ readOnly }) => !readOnly).map(({ id }) => id);
+    if (drives.length === 0) return;
+    const about = { sandbox_id: sandbox.id, drive_ids: drives };
+    this.#log.info(about, 'writing out drives');
     try {
       await settleDrives(sandbox, machine, agent);
     } catch (error) {
-      this.#log.error({ sandbox_id: sandbox.id, reason: reasonOf(error) }, 'drives not written out');
+      this.#log.error({ ...about, reason: reasonOf(error) }, 'drives not written out');
     }
   }
 
-  /** An end that cannot be written is the next start's to notice. */
-  #noteEnd({ id }: Sandbox, end: EndOf): void {
-    try {
-      this.#history.ended(id, { ...end, atUnix: nowUnix() });
-    } catch (error) {
-      this.#log.error({ sandbox_id: id, reason: reasonOf(error) }, 'the end of a sandbox not written down');
+  async #noteBeginning(sandbox: Sandbox, { signal }: Deadline): Promise<void> {
+    for (const until = performance.now() + HISTORY_MS; ;) {
+      try {
+        this.#history.began(sandbox);
+        return;
+      } catch (error) {
+        if (performance.now() > until) throw error;
+        await sleep(HISTORY_PAUSE_MS, undefined, { signal });
+      }
     }
   }
 
-  /** What cannot be given back is logged, and reclaimed at the daemon's next start. */
+  #noteEnd({ id }: Sandbox, end: EndOf): Promise<void> {
+    const ending = { ...end, atUnix: nowUnix() };
+    return this.#leftovers.giveBack('release:history', id, () => this.#history.ended(id, ending));
+  }
+
   async #release(sandbox: Sandbox, { resources }: Running): Promise<void> {
     try {
       await resources.disposeAsync();
@@ -201,4 +234,9 @@ export class Lifecycle {
   #countActive(): void {
     this.#metrics.sandboxesActive(this.#registry.list().length);
   }
+}
+
+function asFailure({ id, parentSnapshotId }: Sandbox, reason: string, cause: unknown): AtollError {
+  if (parentSnapshotId === undefined) return AtollError.of('BOOT_FAILED', { id, reason }, cause);
+  return AtollError.of('RESTORE_FAILED', { id: parentSnapshotId, reason }, cause);
 }

@@ -90,11 +90,12 @@ afterEach(async () => {
 
 /** As a run of the daemon finds things. */
 function open(standby = 1): void {
-  pools = new Pools({ store, sizes: SIZES, log, assertImage: () => undefined });
+  pools = new Pools({ store, sizes: SIZES, jailed: false, log, assertImage: () => undefined });
   replenisher = new Replenisher(pools, works, standby, log);
   replenisher.start();
 }
-const settle = (ms = 10) => vi.advanceTimersByTimeAsync(ms);
+// Longer than a claimer is left alone.
+const settle = (ms = 300) => vi.advanceTimersByTimeAsync(ms);
 
 function sandbox(name: string, memSizeMib = 128): Sandbox {
   return {
@@ -168,6 +169,21 @@ test.each<[string, (to: Works) => void]>([
   expect(booted).toEqual(['web']);
   expect(works.removed).toContain('s1');
   expect(pool.claimed).toBe(1);
+});
+
+test('a boot begins only when nothing is left of the instance whose id it takes', async () => {
+  await replenisher.stop();
+  open(0);
+  await pools.create(small);
+  await settle();
+  const { promise: loaded, reject } = Promise.withResolvers<Standby>();
+  vi.spyOn(works, 'load').mockReturnValue(loaded);
+  const created = create(sandbox('web'));
+  await settle(10_000);
+  expect([booted, works.removed]).toEqual([[], []]);
+  reject(new Error('too late'));
+  await created;
+  expect([booted, works.removed]).toEqual([['web'], ['s1']]);
 });
 
 test('as many as asked for are kept loaded, and one whose machine ends is replaced', async () => {

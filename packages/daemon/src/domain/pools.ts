@@ -15,6 +15,8 @@ export type Launch = (sandbox: Sandbox, deadline: Deadline) => Promise<Running>;
 
 // A claim takes some 50 ms, and some seconds on a host that is as busy as can be; then a boot is the better bet.
 const CLAIM_MS = 10_000;
+// What takes the place of a claimed instance boots, and would take the processors from its claimer's first command.
+const BREATH_MS = 250;
 const HEALTH_CHECK = { command: 'true', args: [], env: {} };
 
 export interface PoolsOptions {
@@ -22,6 +24,8 @@ export interface PoolsOptions {
   /** Throws NOT_FOUND for an image that is not registered. */
   readonly assertImage: (id: string) => void;
   readonly sizes: Sizes;
+  /** Machines are jailed: nothing can be frozen, so nothing is kept warm. */
+  readonly jailed: boolean;
   readonly log: Logger;
 }
 
@@ -31,25 +35,42 @@ export class Pools {
   readonly #store: PoolStore;
   readonly #assertImage: (id: string) => void;
   readonly #sizes: Sizes;
+  readonly #jailed: boolean;
   readonly #log: Logger;
   /** Told when a pool may want more. */
   onChange: () => void = () => undefined;
 
-  constructor({ store, assertImage, sizes, log }: PoolsOptions) {
+  constructor({ store, assertImage, sizes, jailed, log }: PoolsOptions) {
     this.#store = store;
     this.#assertImage = assertImage;
     this.#sizes = sizes;
+    this.#jailed = jailed;
     this.#log = log;
   }
 
   /** Brings back the pools of earlier runs, still empty. */
   async restore(): Promise<void> {
-    for (const spec of await this.#store.load()) this.#byId.set(spec.id, new Pool(spec));
+    for (const spec of await this.#store.load()) {
+      this.#byId.set(spec.id, new Pool(spec));
+      if (this.#jailed && spec.warmCount > 0)
+        this.#log.warn(
+          { pool_id: spec.id, warm_count: spec.warmCount },
+          'this pool is not kept warm: a jailed sandbox is not snapshotted (SERVICE_JAILER_ENABLED)',
+        );
+    }
   }
 
-  /** Throws POOL_EXISTS, NOT_FOUND for its image, and INVALID_REQUEST for a size beyond the ceilings. */
+  /**
+   * Throws POOL_EXISTS, NOT_FOUND for its image, and INVALID_REQUEST for a size beyond the ceilings, or for a pool to be kept warm where
+   * machines are jailed.
+   */
   async create(request: CreatePool): Promise<Pool> {
     const { id } = request;
+    if (this.#jailed && request.warm_count > 0) {
+      const problem =
+        'takes 0 while SERVICE_JAILER_ENABLED is on: a pool is kept warm by snapshots, and a jailed sandbox has none';
+      throw AtollError.of('INVALID_REQUEST', { field: 'warm_count', problem });
+    }
     if (this.#byId.has(id)) throw AtollError.of('POOL_EXISTS', { id });
     if (request.image_id !== undefined) this.#assertImage(request.image_id);
     const { vcpuCount, maxVcpuCount, memSizeMib, maxMemSizeMib } = this.#sizes;
@@ -111,9 +132,9 @@ export class Pools {
       const id = slot.warm?.sandboxId ?? sandbox.id;
       return await start({ ...sandbox, id }, async (claimer, deadline) => {
         progress.touched = true;
-        this.onChange();
         const running =
           (await this.#wake(pool, slot, claimer, env, deadline)) ?? (await cold(claimer, deadline));
+        setTimeout(() => this.onChange(), BREATH_MS).unref();
         return { ...running, resources: this.#withSlot(running.resources, slot) };
       });
     } catch (error) {
@@ -154,12 +175,16 @@ export class Pools {
       try {
         const { exitCode } = await running.agent.exec(HEALTH_CHECK, () => undefined, deadline.signal);
         if (exitCode !== 0) throw new Error(`its health check ended with ${exitCode}`);
-        return running;
       } catch (error) {
         await running.resources.disposeAsync();
         throw error;
       }
+      // Used up; what is left of it is in nobody's way.
+      void this.discard(pool, warm);
+      return running;
     } catch (error) {
+      // A boot goes by the same id, and so would the files of a machine that is still being loaded.
+      await this.discard(pool, warm);
       whole.signal.throwIfAborted();
       this.#log.warn(
         {
@@ -171,9 +196,6 @@ export class Pools {
         'warm instance is no good: booting instead',
       );
       return undefined;
-    } finally {
-      // Used up, whatever came of it.
-      void this.discard(pool, warm);
     }
   }
 

@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream';
+import { Deadline, DeadlineError } from '../lib/deadline.ts';
 import { AtollError } from '../lib/errors.ts';
 import { GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
 import type { Guests } from './guests.ts';
 import type { OpenStream, Streams } from './streams.ts';
 
-/** A connection to a server inside a sandbox. */
-export interface PreviewConnection {
-  readonly connection: Duplex;
+/** One request to a server inside a sandbox, for as long as it is under way. Disposing of it ends it. */
+export interface PreviewVisit extends Disposable {
   readonly sandboxId: string;
   readonly stream: OpenStream;
 }
@@ -22,18 +22,32 @@ export class Previews {
     this.#streams = streams;
   }
 
-  /** Connects to a port of a sandbox. Throws NOTHING_LISTENING when nobody does there. Aborting resets the connection. */
-  async connect(idOrName: string, port: number, signal: AbortSignal): Promise<PreviewConnection> {
+  /** Begins a request. Throws NOT_FOUND or ILLEGAL_STATE as the sandbox may be. */
+  enter(idOrName: string): PreviewVisit {
     const sandboxId = this.#guests.idOf(idOrName);
-    using stack = new DisposableStack();
-    const stream = stack.use(this.#streams.open(sandboxId, 'preview'));
-    const over = AbortSignal.any([signal, stream.left]);
-    const connection = await this.#guests.reach(sandboxId, (agent) =>
-      connectOrRefused(agent, sandboxId, port, over),
-    );
-    const held = stack.move();
-    connection.once('close', () => held.dispose());
-    return { connection, sandboxId, stream };
+    const stream = this.#streams.open(sandboxId, 'preview');
+    return { sandboxId, stream, [Symbol.dispose]: () => stream[Symbol.dispose]() };
+  }
+
+  /**
+   * Connects to a port of a sandbox. Throws NOTHING_LISTENING when nobody does there, PREVIEW_BROKEN when who does refuses otherwise,
+   * and PREVIEW_TIMEOUT. Aborting resets the connection.
+   */
+  async connect(sandboxId: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<Duplex> {
+    const parents = signal === undefined ? [] : [signal];
+    using deadline = Deadline.in(timeoutMs, 'the connection', ...parents);
+    const over = AbortSignal.any([...parents, deadline.signal]);
+    try {
+      return await this.#guests.reach(sandboxId, (agent) => connectOrRefused(agent, sandboxId, port, over));
+    } catch (error) {
+      if (!(deadline.signal.reason instanceof DeadlineError)) throw error;
+      throw AtollError.of('PREVIEW_TIMEOUT', { id: sandboxId, port, seconds: timeoutMs / 1000 }, error);
+    }
+  }
+
+  /** Calls back whenever a sandbox is left: nothing of it can be reached any more. */
+  onLeft(leave: (sandboxId: string) => void): void {
+    this.#streams.onLeft(leave);
   }
 }
 
@@ -46,8 +60,9 @@ async function connectOrRefused(
   try {
     return await agent.connect(port, signal);
   } catch (error) {
-    if (error instanceof GuestError && error.errno === 'ECONNREFUSED')
-      throw AtollError.of('NOTHING_LISTENING', { id, port });
-    throw error;
+    if (!(error instanceof GuestError)) throw error;
+    if (error.errno === 'ECONNREFUSED') throw AtollError.of('NOTHING_LISTENING', { id, port });
+    // A server that ends just now resets the connection: that is the server's failure, and not the request's.
+    throw AtollError.of('PREVIEW_BROKEN', { id, port, reason: error.message }, error);
   }
 }

@@ -1,4 +1,5 @@
-import { AtollError } from '../lib/errors.ts';
+import { Deadline } from '../lib/deadline.ts';
+import { AtollError, reasonOf } from '../lib/errors.ts';
 import { GuestError } from '../ports/agent.ts';
 import type { RunningTerminal, TerminalSize } from '../ports/agent.ts';
 import type { Guests } from './guests.ts';
@@ -7,6 +8,9 @@ import type { OpenStream, Streams } from './streams.ts';
 const MAX_SESSIONS = 64;
 
 const RESIZE_MS = 10_000;
+
+// A shell is there in milliseconds; a guest that is as busy as can be may take seconds.
+const OPEN_MS = 30_000;
 
 /** Terminals: login shells of sandboxes, each for one client and no longer than that. */
 export class Ptys {
@@ -18,14 +22,20 @@ export class Ptys {
     this.#streams = streams;
   }
 
-  /** Starts a login shell. Throws TOO_MANY_STREAMS when the sandbox has 64 already. */
+  /** Starts a login shell. Throws TOO_MANY_STREAMS when the sandbox has 64 already, SANDBOX_UNREACHABLE when none comes. */
   async open(idOrName: string, size: TerminalSize): Promise<PtySession> {
     const id = this.#guests.idOf(idOrName);
     await using stack = new AsyncDisposableStack();
     const stream = stack.use(this.#streams.open(id, 'pty', MAX_SESSIONS));
     const hangUp = new AbortController();
-    const over = AbortSignal.any([hangUp.signal, stream.left]);
-    const terminal = await this.#guests.reach(id, (agent) => agent.terminal(size, over));
+    using deadline = Deadline.in(OPEN_MS, 'its shell');
+    const over = AbortSignal.any([hangUp.signal, stream.left, deadline.signal]);
+    const terminal = await this.#guests
+      .reach(id, (agent) => agent.terminal(size, over))
+      .catch((error: unknown) => {
+        if (!deadline.signal.aborted) throw error;
+        throw AtollError.of('SANDBOX_UNREACHABLE', { id, reason: reasonOf(deadline.signal.reason) }, error);
+      });
     stack.defer(() => hangUp.abort(new Error('the client went away')));
     return new PtySession(this.#guests, id, terminal, stream, stack.move());
   }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AtPoint } from '../lib/fault-points.ts';
 import type { History } from '../ports/history.ts';
 import type { SnapshotStore } from '../ports/snapshots.ts';
 import type { Storage } from '../ports/storage.ts';
@@ -17,6 +18,7 @@ export interface Recovered {
   readonly leases: Leases;
   readonly registry: Registry;
   readonly book: SnapshotBook;
+  readonly atPoint: AtPoint;
 }
 
 /**
@@ -24,19 +26,24 @@ export interface Recovered {
  * recorded, and snapshots are. Machines first, since they use the network and the files.
  */
 export async function recover(into: Recovered, log: Logger, signal: AbortSignal): Promise<void> {
-  const { vmm, storage, history } = into;
+  const { vmm, storage, history, atPoint } = into;
+  await atPoint('recover:begun', { signal });
   const pids = await vmm.reclaim(storage.machinesDir);
   if (pids.length > 0) log.warn({ pids }, 'ended machines of an earlier run');
+  await atPoint('recover:machines', { signal });
   await recoverSnapshots(into, log, signal);
+  await atPoint('recover:snapshots', { signal });
   const orphans = history.orphanLive(nowUnix());
   if (orphans > 0) log.warn({ sandboxes: orphans }, 'sandboxes of an earlier run are orphaned');
+  await atPoint('recover:history', { signal });
   for (const id of await storage.listMachines()) {
     await storage.removeMachine(id);
     log.warn({ sandbox_id: id }, 'removed the files of a machine of an earlier run');
   }
+  await atPoint('recover:files', { signal });
 }
 
-/** Reads back what is held. Names and leases are taken again before anyone else can have them. */
+/** Reads back what is held. Names and network identities are taken again before anyone else can have them. */
 async function recoverSnapshots(
   { snapshots, history, leases, registry, book }: Recovered,
   log: Logger,
@@ -54,19 +61,17 @@ async function recoverSnapshots(
   }
   const held = whole.filter(({ record }) => record.retiredAtUnix === undefined);
   for (const { record } of held) registry.keepName(record.name, record.id);
+  const keepers = held.filter(({ record }) => record.poolId === undefined);
   const refused = await leases.reclaim(
-    held
-      .filter(({ record }) => record.poolId === undefined)
-      .map(({ record }) => ({
-        lease: record.lease,
-        egress: record.egress,
-        rateLimit: record.rateLimit,
-        holder: `snapshot ${record.id}` as const,
-      })),
+    keepers.map(({ record }) => ({ identity: record.identity, holder: `snapshot ${record.id}` as const })),
+    whole.filter((each) => !keepers.includes(each)).map(({ record }) => record.identity),
     signal,
   );
   for (const holder of refused)
-    log.warn({ holder }, 'its network address is not of this network any more: it needs fresh_identity=true');
+    log.warn(
+      { holder },
+      'its network address is not of this network any more, or another’s too: it needs fresh_identity=true',
+    );
   if (whole.length > 0)
     log.info({ held: held.length, retired: whole.length - held.length }, 'snapshots found');
 }

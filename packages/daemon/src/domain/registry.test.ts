@@ -19,6 +19,7 @@ function sandbox(id: string, name?: string): Sandbox {
     drives: [],
     parentSnapshotId: undefined,
     isFork: false,
+    jailed: false,
   };
 }
 

@@ -11,6 +11,8 @@ interface Entry {
   /** On the clock of `performance.now`. */
   liveSince: number;
   lostBecause?: string;
+  /** What it had is a snapshot's now. */
+  isKept?: boolean;
 }
 
 /** What goes by a name. */
@@ -104,9 +106,11 @@ export class Registry {
     return live;
   }
 
-  /** Takes a sandbox that was snapshotted out of service for good. */
+  /** Takes a sandbox that was snapshotted out of service for good, and its name from it. */
   endSnapshot(id: string): void {
-    this.#move(id, 'stopping');
+    const entry = this.#move(id, 'stopping');
+    entry.isKept = true;
+    this.#dropNameOf(entry);
   }
 
   /** Takes a live sandbox out of service; its name stays taken until `forget`. Throws when it is not live. */
@@ -130,10 +134,9 @@ export class Registry {
 
   /** Lets go of a sandbox and its name. */
   forget(id: string): void {
-    const { sandbox } = this.#move(id, 'gone');
+    const entry = this.#move(id, 'gone');
     this.#byId.delete(id);
-    if (sandbox.name !== undefined && this.#byName.get(sandbox.name)?.sandbox.id === id)
-      this.#byName.delete(sandbox.name);
+    this.#dropNameOf(entry);
   }
 
   /**
@@ -170,9 +173,10 @@ export class Registry {
     );
   }
 
-  /** Every sandbox that holds something: those that boot, live, or are being stopped. */
+  /** Every sandbox that holds something: those that boot, live, or are being stopped. A snapshot holds what it was taken of. */
   present(): Sandbox[] {
-    return [...this.#byId.values()].flatMap(({ sandbox, state }) => (state === 'lost' ? [] : [sandbox]));
+    const all = [...this.#byId.values()].filter(({ state, isKept }) => state !== 'lost' && isKept !== true);
+    return all.map(({ sandbox }) => sandbox);
   }
 
   /** What a caller can name: all but those that are being stopped. */
@@ -192,6 +196,10 @@ export class Registry {
     // Told when all that belongs to the move is done.
     queueMicrotask(() => this.#moves.emit(id));
     return entry;
+  }
+
+  #dropNameOf({ sandbox: { id, name } }: Entry): void {
+    if (name !== undefined && this.#byName.get(name)?.sandbox.id === id) this.#byName.delete(name);
   }
 
   #forgetOldestLost(): void {

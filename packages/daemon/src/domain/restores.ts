@@ -7,12 +7,12 @@ import type { Archiver } from './archiver.ts';
 import type { KeyedLock } from '../lib/keyed-lock.ts';
 import type { NetworkLease } from '../ports/network.ts';
 import type { StoredSnapshot } from '../ports/snapshots.ts';
-import { assertRoom } from './admission.ts';
 import type { Drives } from './drives.ts';
-import { restore } from './launch.ts';
-import type { LaunchPorts, Restoration } from './launch.ts';
+import type { LaunchPorts } from './launch.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Registry } from './registry.ts';
+import { restore } from './restore.ts';
+import type { Restoration } from './restore.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 import type { SnapshotBook } from './snapshot-book.ts';
 import type { SnapshotContext } from './snapshots.ts';
@@ -73,11 +73,11 @@ export class Restores {
   restore(id: string, fresh: boolean, signal: AbortSignal): Promise<Sandbox> {
     return this.#locks.run(id, async () => {
       const snapshot = await this.#archiver.fetch(this.#book.retired(id), signal);
-      const { lease } = snapshot.record;
-      const [holder] = this.#ports.leases.holders(lease);
+      const { identity } = snapshot.record;
+      const [holder] = this.#ports.leases.holders(identity);
       if (!fresh && holder !== undefined)
-        throw AtollError.of('IDENTITY_HELD', { id, address: lease.address, holder });
-      assertNoWriter(snapshot);
+        throw AtollError.of('IDENTITY_HELD', { id, address: identity.address, holder });
+      await this.#drives.assertAsSaved(snapshot.record);
       this.#drives.assertFree(snapshot.record.drives);
       const sandbox = this.#sandboxOf(snapshot, { fresh });
       return this.#start(sandbox, this.#restoration(snapshot, sandbox, { fresh, shares: false }), signal);
@@ -118,13 +118,13 @@ export class Restores {
     const { snapshot } = restoration;
     const launch = async (deadline: Deadline): Promise<Running> => {
       await this.assertCompatible(snapshot, deadline.signal);
-      const { storage, snapshots } = this.#ports;
+      const { admission, snapshots } = this.#ports;
       const copied = restoration.sharesMemory ? 0 : await snapshots.uniqueBytes(snapshot.record.id);
-      await assertRoom(sandbox, storage, copied);
-      return restore(this.#ports, sandbox, restoration, deadline);
+      using _room = await admission.take(sandbox, copied);
+      return await restore(this.#ports, sandbox, restoration, deadline);
     };
-    const settle = async () => {
-      await this.#ports.atPoint('resume:live');
+    const settle = async (deadline: Deadline) => {
+      await this.#ports.atPoint('resume:live', { id: sandbox.id, signal: deadline.signal });
       await finish?.();
     };
     const started = await this.#lifecycle.start(sandbox, { launch, settle }, signal);
@@ -152,7 +152,7 @@ export class Restores {
 
   /** A snapshot that became a sandbox: what it held is the sandbox's now. */
   async #consume(snapshot: StoredSnapshot, retain: boolean): Promise<void> {
-    const { id, name, lease } = snapshot.record;
+    const { id, name, identity } = snapshot.record;
     if (retain) {
       this.#book.enter(await this.#ports.snapshots.retire(snapshot, nowUnix()));
     } else {
@@ -160,11 +160,11 @@ export class Restores {
       this.#book.remove(id);
     }
     this.#registry.dropName(name, id);
-    await this.#ports.leases.drop(lease, `snapshot ${id}`);
+    this.#ports.leases.drop(identity, `snapshot ${id}`);
   }
 
   #assertUnforked({ record }: StoredSnapshot, action: string): void {
-    const fork = this.#ports.leases.forkOf(record.lease, record.id);
+    const fork = this.#ports.leases.forkOf(record.identity, record.id);
     if (fork !== undefined) throw AtollError.of('SNAPSHOT_FORKED', { id: record.id, fork, action });
   }
 
@@ -189,9 +189,10 @@ export class Restores {
       egress,
       imageId,
       rateLimit,
-      drives,
+      drives: drives.map(({ id: drive, readOnly }) => ({ id: drive, readOnly })),
       parentSnapshotId: id,
       isFork: as.isFork ?? false,
+      jailed: this.#ports.vmm.jailed,
     };
   }
 
@@ -200,33 +201,20 @@ export class Restores {
     sandbox: Sandbox,
     as: { fresh: boolean; shares: boolean },
   ): Restoration {
-    const { leases } = this.#ports;
-    const claimLease = (): NetworkLease => {
-      if (as.fresh) return leases.take(`sandbox ${sandbox.id}`);
-      const { id, lease } = snapshot.record;
-      if (leases.claim(lease, `sandbox ${sandbox.id}`)) return lease;
-      const actual = 'in use by another, or not of this network';
-      const recorded = lease.address;
+    const { leases, vmm } = this.#ports;
+    const claimLease = async (deadline: Deadline): Promise<NetworkLease> => {
+      if (as.fresh) return leases.take(`sandbox ${sandbox.id}`, deadline);
+      const { id, identity } = snapshot.record;
+      const lease = await leases.claim(identity, id, `sandbox ${sandbox.id}`, deadline);
+      if (lease !== undefined) return lease;
+      const [recorded, actual] = [identity.address, 'not of this network any more'];
       throw AtollError.of('SNAPSHOT_INCOMPATIBLE', { id, what: 'its network address', recorded, actual });
     };
     const drives = this.#drives.forMachine(snapshot.record.drives);
-    return { snapshot, drives, claimLease, freshIdentity: as.fresh, sharesMemory: as.shares };
+    // A jailed monitor gets a copy: it would have to be let write to what it shares.
+    const sharesMemory = as.shares && !vmm.jailed;
+    return { snapshot, drives, claimLease, freshIdentity: as.fresh, sharesMemory };
   }
-}
-
-/**
- * A checkpoint knows the files of a drive as they were. Whoever was resumed from it has written to them since, and a guest that goes
- * by what it remembers would destroy the file system.
- */
-function assertNoWriter({ record }: StoredSnapshot): void {
-  const drive = record.drives.find(({ readOnly }) => !readOnly);
-  if (drive === undefined) return;
-  throw AtollError.of('SNAPSHOT_INCOMPATIBLE', {
-    id: record.id,
-    what: `drive ${drive.id}, which it could write to,`,
-    recorded: 'its content of then',
-    actual: 'used since',
-  });
 }
 
 function asAtollError(error: unknown, id: string): AtollError {

@@ -30,6 +30,8 @@ export interface Sandbox {
   readonly parentSnapshotId: string | undefined;
   /** A fork is not kept when it is stopped: its state is in its snapshot. */
   readonly isFork: boolean;
+  /** Its monitor runs in a jail: it is not snapshotted, and not kept when it is stopped. */
+  readonly jailed: boolean;
   /** The pool that made it, before anybody claimed it. */
   readonly poolId?: string | undefined;
 }

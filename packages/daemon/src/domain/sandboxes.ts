@@ -2,7 +2,7 @@ import type { CreateSandbox } from '@atoll/contract/sandboxes';
 import type { Logger } from 'pino';
 import type { Deadline } from '../lib/deadline.ts';
 import type { History, HistoryQuery } from '../ports/history.ts';
-import { assertRoom, specify } from './admission.ts';
+import { specify } from './admission.ts';
 import type { Sizes } from './admission.ts';
 import type { Drives } from './drives.ts';
 import type { Images } from './images.ts';
@@ -54,7 +54,7 @@ export class Sandboxes {
    * done.
    */
   async create(request: CreateSandbox, signal: AbortSignal): Promise<Sandbox> {
-    const sandbox = specify(request, this.#sizes);
+    const sandbox = specify(request, this.#sizes, this.#ports.vmm.jailed);
     const { images, drives, pools } = this.#catalogues;
     const { imageId } = sandbox;
     drives.assertFree(sandbox.drives);
@@ -64,9 +64,9 @@ export class Sandboxes {
       drives: drives.forMachine(sandbox.drives),
     };
     const cold = async (claimer: Sandbox, deadline: Deadline) => {
-      await assertRoom(claimer, this.#ports.storage);
+      using _room = await this.#ports.admission.take(claimer);
       await drives.assertReadable(claimer.drives);
-      return boot(this.#ports, claimer, input, deadline);
+      return await boot(this.#ports, claimer, input, deadline);
     };
     // A wait for a place in a pool is not worth beginning for a name that is taken.
     this.#registry.assertNameFree(sandbox);

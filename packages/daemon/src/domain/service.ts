@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { KeyedLock } from '../lib/keyed-lock.ts';
 import type { DriveStore } from '../ports/drives.ts';
+import type { Host } from '../ports/host.ts';
 import type { ImageStore } from '../ports/images.ts';
 import type { PoolStore } from '../ports/pools.ts';
 import { Activity } from './activity.ts';
+import { Admission } from './admission.ts';
 import type { Sizes } from './admission.ts';
 import { Archiver } from './archiver.ts';
 import { Drives } from './drives.ts';
@@ -16,6 +18,7 @@ import type { IdleOptions } from './idle.ts';
 import { Images } from './images.ts';
 import type { LaunchPorts } from './launch.ts';
 import { Leases } from './leases.ts';
+import { Leftovers } from './leftovers.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LifecycleOptions } from './lifecycle.ts';
 import { Mounts } from './mounts.ts';
@@ -38,7 +41,8 @@ import { Tunnels } from './tunnels.ts';
 import { SnapshotWorks } from './warm-works.ts';
 
 /** What the service stands on. */
-export interface ServicePorts extends Omit<SandboxPorts, 'leases'> {
+export interface ServicePorts extends Omit<SandboxPorts, 'leases' | 'leftovers' | 'admission'> {
+  readonly host: Host;
   readonly imageStore: ImageStore;
   readonly driveStore: DriveStore;
   readonly poolStore: PoolStore;
@@ -46,6 +50,7 @@ export interface ServicePorts extends Omit<SandboxPorts, 'leases'> {
 
 export interface ServiceSettings extends LifecycleOptions {
   readonly sizes: Sizes;
+  readonly captureTimeoutMs: number;
   readonly maxExecOutputBytes: number;
   readonly poolStandby: number;
   readonly idle: IdleOptions;
@@ -60,13 +65,15 @@ export type Service = Awaited<ReturnType<typeof openService>>;
  * disposing of it ends that, and every sandbox.
  */
 export async function openService(
-  { imageStore, driveStore, poolStore, ...given }: ServicePorts,
+  { host, imageStore, driveStore, poolStore, ...given }: ServicePorts,
   settings: ServiceSettings,
   log: Logger,
   signal: AbortSignal,
 ) {
   const [registry, book, leases] = [new Registry(), new SnapshotBook(), new Leases(given.network)];
-  const ports: LaunchPorts & SandboxPorts = { ...given, leases };
+  const admission = new Admission(host, given.storage);
+  const leftovers = new Leftovers(given.atPoint, log);
+  const ports: LaunchPorts & SandboxPorts = { ...given, leases, leftovers, admission };
   await recover({ ...ports, registry, book }, log, signal);
 
   const activity = new Activity();
@@ -77,12 +84,24 @@ export async function openService(
   const images = await Images.open(imageStore, holders, log);
   const drives = await Drives.open(driveStore, holders, log);
   const assertImage = (id: string) => void images.find(id);
-  const pools = new Pools({ store: poolStore, assertImage, sizes: settings.sizes, log });
+  const { jailed } = ports.vmm;
+  const pools = new Pools({ store: poolStore, assertImage, sizes: settings.sizes, jailed, log });
   await pools.restore();
 
   const locks = new KeyedLock();
   const archiver = new Archiver({ ...ports, book, locks, log }, settings.archiveAfterSecs);
-  const context = { ports, registry, lifecycle, streams, book, drives, archiver, locks, log };
+  const context = {
+    ports,
+    registry,
+    lifecycle,
+    streams,
+    book,
+    drives,
+    archiver,
+    locks,
+    log,
+    limits: settings,
+  };
   const [snapshots, restores] = [new Snapshots(context), new Restores(context)];
   const sandboxes = new Sandboxes(ports, registry, lifecycle, { images, drives, pools }, settings.sizes, log);
   const pruner = new Pruner(snapshots, book, settings.retention, log);
@@ -94,7 +113,8 @@ export async function openService(
     suspend: (id: string) => snapshots.take(id),
     destroy: (id: string) => sandboxes.destroy(id),
   };
-  const background = [replenisher, new Idle(idleActions, settings.idle, log), archiver, pruner];
+  const idle = new Idle(idleActions, settings.idle, log);
+  const background = [...(jailed ? [] : [replenisher]), idle, archiver, pruner];
 
   return {
     registry,
@@ -117,6 +137,7 @@ export async function openService(
     [Symbol.asyncDispose]: async () => {
       await Promise.all(background.map((worker) => worker.stop()));
       await sandboxes.shutdown();
+      await leftovers.stop();
     },
   };
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Deadline } from '../lib/deadline.ts';
 import type { PoolSpec } from '../ports/pools.ts';
-import { assertRoom } from './admission.ts';
 import type { Images } from './images.ts';
-import { awaken, boot, load } from './launch.ts';
-import type { LaunchPorts, Restoration } from './launch.ts';
+import { boot } from './launch.ts';
+import type { LaunchPorts } from './launch.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { rehearse } from './rehearsal.ts';
+import { awaken, load } from './restore.ts';
+import type { Restoration } from './restore.ts';
 import type { WarmWorks } from './replenisher.ts';
 import type { Restores } from './restores.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -14,8 +16,8 @@ import type { Snapshots } from './snapshots.ts';
 import { nowUnix } from './time.ts';
 import type { Standby } from './warm-instance.ts';
 
-// It takes some 60 ms, and some seconds on a host that is as busy as can be.
-const LOAD_MS = 60_000;
+// It takes some 60 ms, and some seconds on a host that is as busy as can be. Who waits for it gives up no sooner (pools.ts).
+const LOAD_MS = 10_000;
 
 /** Marks what a pool made, wherever sandboxes and snapshots are listed, with the pool's id. */
 const POOL_TAG = 'atoll.pool';
@@ -45,15 +47,15 @@ export class SnapshotWorks implements WarmWorks {
       sandbox,
       {
         launch: async (deadline) => {
-          await assertRoom(sandbox, ports.storage);
-          return boot(ports, sandbox, { env: {}, rootfs, drives: [] }, deadline);
+          using _room = await ports.admission.take(sandbox);
+          return await boot(ports, sandbox, { env: {}, rootfs, drives: [] }, deadline);
         },
       },
       signal,
     );
     const id = await snapshots.take(sandbox.id);
     // Nobody has talked to it under that address, and whoever claims it gets another.
-    await ports.leases.drop(book.held(id).record.lease, `snapshot ${id}`);
+    ports.leases.drop(book.held(id).record.identity, `snapshot ${id}`);
     return id;
   }
 
@@ -73,13 +75,15 @@ export class SnapshotWorks implements WarmWorks {
     const { vcpuCount, memSizeMib } = snapshot.record;
     const restoration: Restoration = {
       snapshot,
-      claimLease: () => ports.leases.take(`sandbox ${machineId}`),
+      claimLease: (within) => ports.leases.take(`sandbox ${machineId}`, within),
       freshIdentity: true,
       // Its own from the start, so that it can be snapshotted as quickly as any other.
       sharesMemory: false,
       drives: [],
     };
-    const loaded = await load(ports, { id: machineId, vcpuCount, memSizeMib }, restoration, deadline);
+    using _room = await ports.admission.take({ vcpuCount, memSizeMib });
+    const asleep = await load(ports, { id: machineId, vcpuCount, memSizeMib }, restoration, deadline);
+    const loaded = await rehearse(asleep, machineId, deadline);
     let isAwake = false;
     return {
       exited: loaded.machine.exited,
@@ -113,6 +117,8 @@ function instanceOf({ id, vcpuCount, memSizeMib, imageId }: PoolSpec): Sandbox {
     drives: [],
     parentSnapshotId: undefined,
     isFork: false,
+    // Where machines are jailed no pool is kept warm.
+    jailed: false,
     poolId: id,
   };
 }

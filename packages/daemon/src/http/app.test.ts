@@ -18,6 +18,9 @@ async function start({ authToken }: { authToken?: string } = {}) {
   const options = {
     authToken,
     maxBodyBytes: 1024,
+    maxConnections: 100,
+    maxConcurrentRequests: 100,
+    requestTimeoutMs: 30_000,
     previewTimeoutMs: 1000,
     log,
     scope: new RequestScope(),

@@ -2,21 +2,21 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger } from 'fastify';
-import {
-  jsonSchemaTransform,
-  jsonSchemaTransformObject,
-  serializerCompiler,
-} from 'fastify-type-provider-zod';
+import { jsonSchemaTransformObject, serializerCompiler } from 'fastify-type-provider-zod';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { PTY_PROTOCOL } from '@atoll/contract/pty';
 import type { RequestScope } from '../lib/request-context.ts';
 import { ApiToken } from './api-token.ts';
 import { requireToken } from './auth.ts';
-import { malformedRequest, requireHost } from './malformed.ts';
+import { describeRoute } from './document.ts';
+import { connectionLimits, limitRequests } from './limits.ts';
+import type { RequestLimits } from './limits.ts';
+import { answerMalformed, requireHost } from './malformed.ts';
 import { parseBodies } from './bodies.ts';
 import { answerErrors, sendError } from './errors.ts';
 import { answerUnknownRoutes } from './not-found.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
+import { archiveRoutes } from './routes/archives.ts';
 import { execStreamRoutes } from './routes/exec-streams.ts';
 import { driveRoutes } from './routes/drives.ts';
 import { checkpointRoutes } from './routes/checkpoints.ts';
@@ -38,7 +38,7 @@ import type { Services } from './services.ts';
 import { Upgrades } from './upgrades.ts';
 import { validateRequests } from './validation.ts';
 
-export interface AppOptions {
+export interface AppOptions extends RequestLimits {
   readonly authToken: string | undefined;
   readonly maxBodyBytes: number;
   readonly previewTimeoutMs: number;
@@ -62,7 +62,7 @@ export async function buildApp(services: Services, options: AppOptions) {
     genReqId: requestIdOf,
     bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
-    clientErrorHandler: malformedRequest,
+    clientErrorHandler: answerMalformed(options.requestTimeoutMs),
     frameworkErrors: (error, request, reply) => {
       void reply.header(REQUEST_ID_HEADER, request.id);
       sendError(error, request, reply, maxBodyBytes);
@@ -70,6 +70,7 @@ export async function buildApp(services: Services, options: AppOptions) {
     forceCloseConnections: true,
     // Node itself would refuse such a request in its own shape; requireHost does in that of every other error.
     http: {
+      ...connectionLimits(options),
       requireHostHeader: false,
       // Any other protocol is not for the daemon: the request is answered as one that asks for none.
       shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket',
@@ -100,6 +101,7 @@ export async function buildApp(services: Services, options: AppOptions) {
     );
     done();
   });
+  limitRequests(app, options);
   requireHost(app);
   const token = authToken === undefined ? undefined : new ApiToken(authToken);
   requireToken(app, token);
@@ -116,7 +118,7 @@ export async function buildApp(services: Services, options: AppOptions) {
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{ token: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: describeRoute,
     transformObject: jsonSchemaTransformObject,
   });
   await app.register(swaggerUi, { routePrefix: '/docs', logLevel: 'silent' });
@@ -138,5 +140,6 @@ export async function buildApp(services: Services, options: AppOptions) {
   await app.register(previewRoutes(services, upgrades, { token, timeoutMs: options.previewTimeoutMs }));
   await app.register(fileRoutes(services));
   await app.register(rawFileRoutes(services));
+  await app.register(archiveRoutes(services));
   return app;
 }

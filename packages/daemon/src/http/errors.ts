@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bodyFailure } from '../domain/guests.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 
 /** Answers every failure in the one shape of error bodies. The only place where a failure becomes a status. */
@@ -33,6 +34,9 @@ function toAtollError(thrown: unknown, request: FastifyRequest, maxBodyBytes: nu
     request.log.error({ reason: reasonOf(thrown.error) }, 'undoing a failed request failed as well');
     return toAtollError(thrown.suppressed, request, maxBodyBytes);
   }
+  // A body of which nothing was sent yet.
+  const lost = bodyFailure((request.params as { id?: string } | undefined)?.id ?? '', thrown);
+  if (lost !== undefined) return lost;
   const { code, statusCode, message } = thrown as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return AtollError.of('BODY_TOO_LARGE', { limit: maxBodyBytes });
   if (code === 'FST_ERR_BAD_URL')

@@ -26,12 +26,17 @@ const BODYLESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'
 export interface Forwarded {
   readonly prefix: string;
   readonly port: number;
+  /** Whether the server may keep the connection for another request. */
+  readonly keepAlive: boolean;
   /** True for text that holds the API's token, so that it must not reach a guest. */
   readonly holdsToken: (text: string) => boolean;
 }
 
 /** The headers for the server inside the sandbox, in the order and the spelling of the client. */
-export function guestHeaders(request: IncomingMessage, { prefix, port, holdsToken }: Forwarded): string[] {
+export function guestHeaders(
+  request: IncomingMessage,
+  { prefix, port, keepAlive, holdsToken }: Forwarded,
+): string[] {
   const { headers } = request;
   const dropped = named(headers.connection);
   const kept = pairs(request.rawHeaders).filter(
@@ -54,7 +59,7 @@ export function guestHeaders(request: IncomingMessage, { prefix, port, holdsToke
   if (headers['x-forwarded-proto'] === undefined) add('X-Forwarded-Proto', 'http');
   if (headers['x-forwarded-prefix'] === undefined) add('X-Forwarded-Prefix', prefix);
   if (headers.upgrade !== undefined) kept.push(['Connection', 'Upgrade'], ['Upgrade', headers.upgrade]);
-  else add('Connection', 'close');
+  else add('Connection', keepAlive ? 'keep-alive' : 'close');
   if (headers['transfer-encoding'] !== undefined) add('Transfer-Encoding', 'chunked');
   else if (headers['content-length'] === undefined && !BODYLESS.has(request.method ?? ''))
     add('Content-Length', '0');

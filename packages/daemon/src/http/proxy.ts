@@ -1,10 +1,10 @@
 import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PreviewConnection } from '../domain/previews.ts';
+import type { PreviewVisit } from '../domain/previews.ts';
 import { SandboxLeft } from '../domain/streams.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import { closeFrame, FrameBoundary } from './frame-boundary.ts';
@@ -16,13 +16,22 @@ import type { Upgrades } from './upgrades.ts';
 const LINGER_MS = 1000;
 
 export interface ProxyCall {
-  readonly preview: PreviewConnection;
+  readonly visit: PreviewVisit;
   readonly port: number;
   /** Path and query. */
   readonly target: string;
   /** Names and values in turn. */
   readonly headers: string[];
   readonly timeoutMs: number;
+  /** A connection for this request alone, or those that are kept: then it is one without a body. */
+  readonly over: { readonly connection: Duplex } | { readonly kept: Agent };
+  /** Aborts when the client goes away, and when the sandbox is left. */
+  readonly ended: AbortSignal;
+}
+
+/** The server ended a kept connection just when it was to be used again: the same request may go over another. */
+export class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
 }
 
 interface Answer {
@@ -32,8 +41,8 @@ interface Answer {
 }
 
 /**
- * Passes one request on over a connection of its own and the answer back, streaming both. Throws, before anything is answered,
- * PREVIEW_TIMEOUT when no headers come in time, and PREVIEW_BROKEN when what comes is no answer.
+ * Passes one request on and the answer back, streaming both. Throws, before anything is answered, PREVIEW_TIMEOUT when no headers
+ * come in time, PREVIEW_BROKEN when what comes is no answer, and StaleConnection.
  */
 export async function proxy(
   call: ProxyCall,
@@ -41,9 +50,9 @@ export async function proxy(
   reply: FastifyReply,
   upgrades: Upgrades,
 ): Promise<void> {
-  const { connection } = call.preview;
+  const { over, visit } = call;
   const outgoing = httpRequest({
-    createConnection: () => connection,
+    ...('kept' in over ? { agent: over.kept, port: call.port } : { createConnection: () => over.connection }),
     method: request.method,
     path: call.target,
     headers: call.headers,
@@ -54,66 +63,84 @@ export async function proxy(
   try {
     const { response, upgraded } = await answerOf(call, outgoing, request);
     if (upgraded === undefined) await passBack(call, response, request, reply);
-    else await switchOver(call, { response, upgraded }, request, reply, upgrades);
+    else if ('connection' in over && upgrades.pending(request) !== undefined)
+      await switchOver(visit, over.connection, { response, upgraded }, request, reply, upgrades);
+    else throw unasked(call, response);
   } finally {
     // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
     request.raw.unpipe(outgoing);
     request.raw.resume();
-    connection.destroy();
+    if ('connection' in over) over.connection.destroy();
+    else outgoing.destroy();
   }
+}
+
+/** A server that switches protocols in answer to a plain request: what comes over its connection now is nobody's. */
+function unasked({ visit, port }: ProxyCall, { socket }: IncomingMessage): AtollError {
+  socket.destroy();
+  const reason = 'it switched protocols unasked';
+  return AtollError.of('PREVIEW_BROKEN', { id: visit.sandboxId, port, reason });
 }
 
 /** Sends the request and waits for the head of the answer. The time runs while nothing of the body moves. */
 async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: FastifyRequest): Promise<Answer> {
-  const { preview, port, timeoutMs } = call;
+  const { visit, port, timeoutMs } = call;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const late = () =>
-    reject(AtollError.of('PREVIEW_TIMEOUT', { id: preview.sandboxId, port, seconds: timeoutMs / 1000 }));
+    reject(AtollError.of('PREVIEW_TIMEOUT', { id: visit.sandboxId, port, seconds: timeoutMs / 1000 }));
   const timer = setTimeout(late, timeoutMs);
+  call.ended.addEventListener('abort', () => reject(call.ended.reason as Error));
   outgoing.once('response', (response) => resolve({ response }));
   outgoing.once('upgrade', (response, _socket, upgraded) => resolve({ response, upgraded }));
   outgoing.once('error', reject);
   request.raw.on('data', (chunk: Buffer) => {
     timer.refresh();
-    preview.stream.count('in', chunk.length);
+    visit.stream.count('in', chunk.length);
   });
   request.raw.pipe(outgoing);
   try {
     return await promise;
   } catch (error) {
     if (error instanceof AtollError) throw error;
-    const cause: unknown = preview.stream.left.aborted ? preview.stream.left.reason : error;
-    throw AtollError.of('PREVIEW_BROKEN', { id: preview.sandboxId, port, reason: reasonOf(cause) }, error);
+    const { left } = visit.stream;
+    if (outgoing.reusedSocket && !call.ended.aborted) throw new StaleConnection();
+    const cause: unknown = left.aborted ? left.reason : error;
+    throw AtollError.of('PREVIEW_BROKEN', { id: visit.sandboxId, port, reason: reasonOf(cause) }, error);
   } finally {
     clearTimeout(timer);
   }
 }
 
 async function passBack(
-  { preview }: ProxyCall,
+  { visit, ended }: ProxyCall,
   response: IncomingMessage,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   reply.hijack();
   const headers = [...clientHeaders(response), REQUEST_ID_HEADER, request.id];
-  reply.raw.writeHead(response.statusCode ?? 502, response.statusMessage, headers);
+  reply.raw.writeHead(response.statusCode ?? 502, reasonPhrase(response), headers);
   // The first event of a stream may be long in coming; its client is to know that it will.
   reply.raw.flushHeaders();
-  response.on('data', (chunk: Buffer) => preview.stream.count('out', chunk.length));
+  response.on('data', (chunk: Buffer) => visit.stream.count('out', chunk.length));
   // Whichever side breaks, the other one sees its part cut off.
-  await pipeline(response, reply.raw).catch(() => undefined);
+  await pipeline(response, reply.raw, { signal: ended }).catch(() => undefined);
+}
+
+/** What follows the status, if a server may send that: Node takes more of it than it sends. */
+function reasonPhrase({ statusMessage = '' }: IncomingMessage): string {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : '';
 }
 
 /** Joins the two connections once the server has agreed to another protocol, until either is over. */
 async function switchOver(
-  { preview }: ProxyCall,
+  { stream }: PreviewVisit,
+  connection: Duplex,
   { response, upgraded = Buffer.alloc(0) }: Answer,
   request: FastifyRequest,
   reply: FastifyReply,
   upgrades: Upgrades,
 ): Promise<void> {
-  const { connection, stream } = preview;
   const { socket, head } = upgrades.take(request, reply);
   const headers = [
     ...clientHeaders(response),

@@ -4,9 +4,18 @@ import { z } from 'zod';
 /** An answer without a body. */
 export const NoContent = z.null().describe('Done; no body.');
 
+/** What any request may be answered: it did not come in time, or there are too many of them (limits.ts). */
+const LIMITS = [408, 503] as const;
+
 /** The statuses that each kind of route answers errors with; every body is ErrorBody. */
-export function errorAnswers<S extends number>(...statuses: S[]): Record<S, typeof ErrorBody> {
-  return Object.fromEntries(statuses.map((status) => [status, ErrorBody])) as Record<S, typeof ErrorBody>;
+export function errorAnswers<S extends number>(
+  ...statuses: S[]
+): Record<S | (typeof LIMITS)[number], typeof ErrorBody> {
+  const all = [...statuses, ...LIMITS];
+  return Object.fromEntries(all.map((status) => [status, ErrorBody])) as Record<
+    (typeof all)[number],
+    typeof ErrorBody
+  >;
 }
 
 /** What any call to a live sandbox may answer. */

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { assertPiped } from './pipes.ts';
 
 /** How a process ended. */
 export interface Exit {
@@ -11,18 +13,24 @@ export interface SpawnOptions {
   readonly cwd: string;
   /** Gets what the process writes to stdout and stderr. */
   readonly onOutput: (chunk: Buffer) => void;
+  /** It starts without no-new-privileges, since it has to run newuidmap, and confines itself further than this would. */
+  readonly confinesItself?: boolean;
+  /** Gives it one end of a socket pair as descriptor 3; `channel` is the other. */
+  readonly channel?: boolean;
 }
 
 /** A long-lived process of ours. `exited` settles once, after its output was read to the end; it never rejects. */
 export class Child {
   readonly pid: number;
   readonly exited: Promise<Exit>;
+  readonly channel: Duplex | undefined;
   #exit: Exit | undefined;
   readonly #process: ChildProcess;
 
   private constructor(process: ChildProcess, pid: number, exited: Promise<Exit>) {
     this.#process = process;
     this.pid = pid;
+    this.channel = process.stdio[3] as Duplex | undefined;
     this.exited = exited.then((exit) => (this.#exit = exit));
   }
 
@@ -31,18 +39,20 @@ export class Child {
    * so that it dies with the daemon, gains no privilege and holds no capability. Rejects when it cannot be started.
    */
   static async spawn(file: string, args: readonly string[], options: SpawnOptions): Promise<Child> {
-    const child = spawn('setpriv', [...confinement(), '--', file, ...args], {
+    const child = spawn('setpriv', [...confinement(options.confinesItself), '--', file, ...args], {
       cwd: options.cwd,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(options.channel ? (['pipe'] as const) : [])],
       // Nothing of the daemon's environment, least of all its token, is for a child.
       env: { PATH: process.env.PATH, LC_ALL: 'C' },
     });
+    assertPiped(file, child);
     const exited = new Promise<Exit>((resolve) => {
       child.once('close', (code, signal) => resolve({ code, signal }));
     });
-    child.stdout.on('data', options.onOutput);
-    child.stderr.on('data', options.onOutput);
+    child.stdout?.on('data', options.onOutput);
+    child.stderr?.on('data', options.onOutput);
+    child.stdio[3]?.on('error', () => undefined); // Whoever uses it sees it close.
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
@@ -63,8 +73,10 @@ export class Child {
   }
 }
 
-function confinement(): string[] {
-  const options = ['--pdeathsig', 'KILL', '--no-new-privs', '--inh-caps=-all', '--ambient-caps=-all'];
+function confinement(confinesItself = false): string[] {
+  const dropped = ['--pdeathsig', 'KILL', '--inh-caps=-all', '--ambient-caps=-all'];
+  if (confinesItself) return dropped;
+  const options = [...dropped, '--no-new-privs'];
   // Only root regains capabilities across exec, and only root may empty the bounding set that this goes by.
   return process.getuid?.() === 0 ? [...options, '--bounding-set=-all'] : options;
 }

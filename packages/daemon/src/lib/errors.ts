@@ -1,5 +1,7 @@
-import { FAILURES } from '@atoll/contract/errors';
-import type { Errno, ErrorCode, FailureCode, OperandsOf } from '@atoll/contract/errors';
+import type { ErrorCode } from '@atoll/contract/errors';
+import { FAILURES } from '@atoll/contract/failures';
+import type { FailureCode, OperandsOf } from '@atoll/contract/failures';
+import type { Errno } from '@atoll/contract/errnos';
 
 /** A failure with a code of the closed set. The message is made from the operands by the catalogue, never by hand. */
 export class AtollError extends Error {
@@ -32,4 +34,14 @@ export class AtollError extends Error {
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.cause === undefined ? thrown.message : `${thrown.message}: ${reasonOf(thrown.cause)}`;
+}
+
+/** What this host lacks for what the settings ask for, one line each: what it is and what mends it. */
+export class HostFaults extends Error {
+  override readonly name = 'HostFaults';
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
 }

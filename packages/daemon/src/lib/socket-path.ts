@@ -20,13 +20,13 @@ export async function withShortPath<T>(path: string, use: (alias: string) => Pro
 /** Connects to a unix socket, however long its path. Rejects, with nothing left open, when nobody listens or the signal aborts. */
 export function connectUnix(path: string, signal: AbortSignal): Promise<Socket> {
   return withShortPath(path, async (alias) => {
-    const socket = connect(alias);
+    // Who uses it sees its errors. One that comes when nobody does any more, as when the other end is killed, must not end the daemon.
+    const socket = connect(alias).on('error', () => undefined);
     try {
       await once(socket, 'connect', { signal });
       return socket;
     } catch (error) {
-      // Destroyed with an attempt under way, it may still tell of that attempt's failure.
-      socket.on('error', () => undefined).destroy();
+      socket.destroy();
       throw error;
     }
   });

@@ -106,8 +106,9 @@ export interface FileEntry {
 }
 
 /**
- * The agent inside one guest. Every method rejects with a GuestError when the guest refuses, with AgentLost when the guest
- * cannot be reached or stops answering, and with the signal's reason when that aborts. Paths are absolute or relative to `/`.
+ * The agent inside one guest. Every method rejects with a GuestError when the guest refuses, with AgentOutdated when its agent is
+ * too old to know of it, with AgentLost when the guest cannot be reached or stops answering, and with the signal's reason when that
+ * aborts. Paths are absolute or relative to `/`.
  */
 export interface AgentSession {
   health(signal: AbortSignal): Promise<AgentHealth>;
@@ -150,6 +151,13 @@ export interface AgentSession {
   truncate(path: string, size: number, signal: AbortSignal): Promise<void>;
   listDir(path: string, signal: AbortSignal): Promise<readonly FileEntry[]>;
   /**
+   * A tar archive of what a directory holds, or of a single file. It ends with an error where something cannot be read to its end.
+   * Needs an agent of generation 5.
+   */
+  readArchive(path: string, signal: AbortSignal): Promise<FileStream>;
+  /** Unpacks a tar archive into a directory, which is made if it is absent. Needs an agent of generation 5. */
+  writeArchive(path: string, archive: Readable, signal: AbortSignal): Promise<void>;
+  /**
    * Has the guest write out what it holds back, and hangs up: nothing is on the way in either direction then, and the machine
    * can be saved. Calls in flight reject with AgentLost, and so do later ones until `wake`; the commands they ran go on. Needs an
    * agent of generation 2.
@@ -164,6 +172,11 @@ export interface AgentSession {
 export interface AgentLine {
   /** Opens a session; answers when the agent has. Rejects at the deadline. */
   open(deadline: Deadline): Promise<AgentSession>;
+  /**
+   * Opens a session with a guest that comes out of a snapshot: before it answers its clock is set, and its kernel has randomness that no
+   * other has. Needs an agent of generation 6.
+   */
+  awaken(deadline: Deadline): Promise<AgentSession>;
   /** Hangs up, unless a session took the line over. */
   close(): void;
 }
@@ -185,6 +198,11 @@ export class GuestError extends Error {
     super(message);
     this.errno = errno;
   }
+}
+
+/** The agent is older than what was asked of it: it came with the snapshot that the machine was restored from. */
+export class AgentOutdated extends Error {
+  override readonly name = 'AgentOutdated';
 }
 
 /** The agent cannot be reached, or does not answer any more. */

@@ -27,6 +27,8 @@ export interface DriveStore {
   create(drive: NewDrive, signal: AbortSignal): Promise<StoredDrive>;
   /** Whether its last writer was cut off, so that its journal has to be replayed before it can be read. */
   needsRecovery(drive: StoredDrive): Promise<boolean>;
+  /** A mark of its content: the same until something is written to it. */
+  contentMark(drive: StoredDrive): Promise<string>;
   /** Harmless when it is gone. */
   remove(drive: StoredDrive): Promise<void>;
 }

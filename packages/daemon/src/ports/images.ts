@@ -16,7 +16,13 @@ export type ImageFault =
   /** `type` with its article: "a directory". */
   | { readonly kind: 'not_file'; readonly type: string }
   | { readonly kind: 'not_ext4'; readonly reason: string }
-  | { readonly kind: 'changed'; readonly sourceBytes: number; readonly copyBytes: number }
+  /** It had so many bytes before it was copied, and has so many since it was last written. */
+  | {
+      readonly kind: 'changed';
+      readonly hadBytes: number;
+      readonly hasBytes: number;
+      readonly writtenAt: Date;
+    }
   | { readonly kind: 'no_room'; readonly needBytes: number; readonly freeBytes: number };
 
 /** Gets how much of a copy is done. */

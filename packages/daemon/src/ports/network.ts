@@ -1,19 +1,18 @@
 import type { RateLimit } from './rate-limit.ts';
 
-/**
- * A network device of the host's pool, and who a guest is on it. All of it follows from the slot, so a lease that was
- * written down and is held again is the same lease.
- */
-export interface NetworkLease {
-  /** Which device of the pool, from 0. */
-  readonly slot: number;
-  /** The host's name of the device. */
-  readonly tap: string;
+/** Who a guest is on the guests' network. It is frozen into a snapshot, and outlives the device it was used on. */
+export interface NetworkIdentity {
   readonly mac: string;
   /** The guest's IPv4 address, the length of its network's prefix, and its default route and name server. */
   readonly address: string;
   readonly prefixLength: number;
   readonly gateway: string;
+}
+
+/** An identity, and the network device of the host's pool that it is used on while its sandbox lives. */
+export interface NetworkLease extends NetworkIdentity {
+  /** The host's name of the device. */
+  readonly tap: string;
 }
 
 /**
@@ -26,50 +25,63 @@ export interface EgressPolicy {
   readonly denyCidrs: readonly string[];
 }
 
-/** A lease that outlived the daemon which took it, with its policy; none means unrestricted. */
-export interface HeldLease {
-  readonly lease: NetworkLease;
+/** What a guest may do on its network. */
+export interface NetworkRules {
+  /** Undefined: it may reach everything beyond the host. */
   readonly egress: EgressPolicy | undefined;
-  readonly rateLimit?: RateLimit | undefined;
+  /**
+   * Limits each way on its own; undefined: none. What is beyond a bandwidth waits, in a short queue; packets beyond a number of them are
+   * dropped.
+   */
+  readonly rateLimit: RateLimit | undefined;
 }
 
 /**
- * Hands out the host's network devices and keeps each guest to its own. On a lease without a policy applied nothing gets out
- * but questions to the name server and the metadata service.
+ * Hands out identities and the host's network devices, and keeps each guest to its own. There are many identities, and as many devices
+ * as sandboxes may live at a time. On a lease that is not open no packet passes, either way.
  */
 export interface Network {
   /** How many devices there are. */
   readonly size: number;
-  /** Takes a free device. Throws NetworkExhausted, at once, when there is none. */
+  /**
+   * Takes an identity that nobody holds, of all those the longest unused, and a free device. Throws NetworkExhausted, at once, when
+   * there is none.
+   */
   lease(): NetworkLease;
-  /** Takes this very device. Answers false when it is leased, or the lease is not one of this host's network. */
-  hold(lease: NetworkLease): boolean;
-  /** Puts a policy in force on a lease that is held, in place of the one before, in one step. */
-  applyEgress(lease: NetworkLease, policy: EgressPolicy | undefined, signal: AbortSignal): Promise<void>;
+  /** Takes this very identity, and no device. Answers false when it is held, or is not one of this host's network. */
+  hold(identity: NetworkIdentity): boolean;
+  /** Takes a free device for an identity that is held and on no device. Throws NetworkExhausted, at once, when there is none. */
+  attach(identity: NetworkIdentity): NetworkLease;
+  /** Lets a lease's guest use its network within these rules, in place of those before, in one step. */
+  open(lease: NetworkLease, rules: NetworkRules, signal: AbortSignal): Promise<void>;
   /**
-   * Limits a lease that is held, each way on its own, in place of the limit before; undefined lifts it. What is beyond a bandwidth
-   * waits, in a short queue; packets beyond a number of them are dropped.
+   * Takes a lease's device back; its identity stays held. No packet passes from then on, and its connections are gone when the device is
+   * free again. Harmless when it has none. When this rejects the device stays out of the pool until it is called again and answers, or the next start.
    */
-  applyRateLimit(lease: NetworkLease, limit: RateLimit | undefined, signal: AbortSignal): Promise<void>;
+  detach(lease: NetworkLease): Promise<void>;
+  /** Gives an identity back that is on no device. Harmless when it is not held. */
+  release(identity: NetworkIdentity): void;
   /**
-   * Ends a lease: its policy, its limits and its connections are gone when the device is free again. Harmless when it has ended. When
-   * this rejects the device stays out of the pool, for the next start to clear.
+   * Brings the host's rules to what this daemon's settings ask for, with these identities held, on no device, and all devices free. To be
+   * called once, before the first lease. Answers those that cannot be held, since the host's network is another one now or they were
+   * named twice.
+   * @param used identities that nobody holds, and that are given to others only after those that nobody ever had.
    */
-  release(lease: NetworkLease): Promise<void>;
-  /**
-   * Brings the host's rules to what this daemon's settings ask for, with these leases held, their policies and limits in force, and every
-   * other device free, all in one step. To be called once, before the first lease. Answers those that cannot be held, since
-   * the host's network is another one now or they were named twice.
-   */
-  reclaim(held: readonly HeldLease[], signal: AbortSignal): Promise<readonly HeldLease[]>;
+  reclaim<Held extends NetworkIdentity>(
+    held: readonly Held[],
+    used: readonly NetworkIdentity[],
+    signal: AbortSignal,
+  ): Promise<readonly Held[]>;
 }
 
-/** Every device of the pool is leased. */
+/** Every device of the pool is in use, or every address of the network. */
 export class NetworkExhausted extends Error {
   override readonly name = 'NetworkExhausted';
+  readonly what: 'devices' | 'addresses';
   readonly size: number;
-  constructor(size: number) {
-    super(`all ${size} network devices are leased`);
+  constructor(what: 'devices' | 'addresses', size: number) {
+    super(`all ${size} network ${what} are in use`);
+    this.what = what;
     this.size = size;
   }
 }

@@ -1,8 +1,16 @@
 import type { Mount } from './mount.ts';
-import type { EgressPolicy, NetworkLease } from './network.ts';
+import type { EgressPolicy, NetworkIdentity } from './network.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { MachineFiles } from './storage.ts';
 import type { VmmProfile } from './vmm.ts';
+
+/** A drive that a snapshot's guest has, and goes by what it remembers of. */
+export interface SavedDrive {
+  readonly id: string;
+  readonly readOnly: boolean;
+  /** `contentMark` when the snapshot was taken. */
+  readonly contentMark: string;
+}
 
 /** What a snapshot was taken of, and what a restore of it needs to be safe. Times are seconds since 1970. */
 export interface SnapshotRecord {
@@ -27,11 +35,11 @@ export interface SnapshotRecord {
   readonly rateLimit: RateLimit | undefined;
   /** Buckets that its guest has mounted. */
   readonly mounts: readonly Mount[];
-  readonly drives: readonly { readonly id: string; readonly readOnly: boolean }[];
-  /** The pool that keeps it warm. Its lease is not kept for it then: whoever claims it gets an identity of his own. */
+  readonly drives: readonly SavedDrive[];
+  /** The pool that keeps it warm. Its network identity is not kept for it then: whoever claims it gets an identity of his own. */
   readonly poolId?: string | undefined;
   /** Who its guest is on the network. */
-  readonly lease: NetworkLease;
+  readonly identity: NetworkIdentity;
   readonly vmm: VmmProfile;
   /** Generation of the protocol that the agent inside speaks. */
   readonly agentGeneration: number;
@@ -78,6 +86,12 @@ export interface SnapshotFault {
   readonly actual: string;
 }
 
+/** A memory file that is there at its size, and may be mapped, but not read before it is filled. */
+export interface MemoryCopy {
+  /** Rejects when the copy fails or its signal aborts. */
+  readonly filled: Promise<void>;
+}
+
 /** Keeps complete states of machines. Disks are shared between them as far as they are the same. */
 export interface SnapshotStore {
   readonly snapshotsDir: string;
@@ -100,8 +114,8 @@ export interface SnapshotStore {
   findFault(snapshot: StoredSnapshot, signal: AbortSignal): Promise<SnapshotFault | undefined>;
   /** Makes a machine's directory and its root disk, a copy-on-write layer over the snapshot's. Leaves nothing when it fails. */
   createMachine(id: string, snapshot: StoredSnapshot, signal: AbortSignal): Promise<MachineFiles>;
-  /** Copies a snapshot's memory into a new file. */
-  copyMemory(snapshot: StoredSnapshot, to: string, signal: AbortSignal): Promise<void>;
+  /** Begins the copy of a snapshot's memory into a new file. */
+  copyMemory(snapshot: StoredSnapshot, to: string, signal: AbortSignal): Promise<MemoryCopy>;
   /** Removes the directory of a machine made here. Harmless when it is gone. */
   removeMachine(id: string): Promise<void>;
   /** Removes a snapshot and what of its disk nobody else stands on. Harmless when it is gone. */

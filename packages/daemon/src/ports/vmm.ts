@@ -10,9 +10,6 @@ export interface Nic {
   readonly mac: string;
 }
 
-/** How many further disks a machine takes: a microvm without ACPI has eight slots for devices, and four are in use. */
-export const MAX_DRIVES = 4;
-
 /** A further disk, raw: what the guest writes to it and flushes is durable. */
 export interface MachineDrive {
   readonly path: string;
@@ -35,7 +32,7 @@ export interface MachineSpec {
   readonly memSizeMib: number;
   /** Undefined: the machine has no network. */
   readonly nic?: Nic | undefined;
-  /** At most MAX_DRIVES. */
+  /** In any order: the guest tells them apart by their serial numbers. */
   readonly drives?: readonly MachineDrive[] | undefined;
   /** Of each disk on its own. */
   readonly rateLimit?: RateLimit | undefined;
@@ -84,6 +81,8 @@ export interface Machine {
    * this: a port that is connected later may stay dead.
    */
   load(state: SavedState, deadline: Deadline): Promise<void>;
+  /** Takes the limits off its drives for good: what is held back for them can be written as fast as the host can. */
+  liftDriveLimits(deadline: Deadline): Promise<void>;
   /** Ends the VM at once and waits until its process is gone. Harmless when it has ended already. */
   stop(): Promise<void>;
 }
@@ -92,6 +91,8 @@ export interface Machine {
 export interface Vmm {
   /** What machines run on; found out once, at the start. */
   readonly profile: VmmProfile;
+  /** Whether machines run in jails. Such a machine is not saved, and takes no frozen memory. */
+  readonly jailed: boolean;
   /**
    * Starts a machine and answers when its monitor does; the guest is still booting then. Rejects, with nothing left
    * running, when the monitor cannot be started or ends early.

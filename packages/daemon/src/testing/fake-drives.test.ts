@@ -7,6 +7,7 @@ drivesSuite('the fake DriveStore', async () => {
     store,
     reopen: () => new FakeDrives(store.drivesDir),
     cutOff: ({ id }) => Promise.resolve(void store.cutOff.add(id)),
+    write: ({ id }) => Promise.resolve(void store.writes.set(id, 1)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 });

@@ -9,6 +9,9 @@ export class FakeDrives implements DriveStore, AsyncDisposable {
   /** Ids of those whose last writer was cut off. */
   readonly cutOff = new Set<string>();
 
+  /** How often something was written to a drive, by its id. */
+  readonly writes = new Map<string, number>();
+
   constructor(drivesDir: string) {
     this.drivesDir = drivesDir;
   }
@@ -35,6 +38,10 @@ export class FakeDrives implements DriveStore, AsyncDisposable {
 
   needsRecovery({ id }: StoredDrive): Promise<boolean> {
     return Promise.resolve(this.cutOff.has(id));
+  }
+
+  contentMark({ id }: StoredDrive): Promise<string> {
+    return Promise.resolve(String(this.writes.get(id) ?? 0));
   }
 
   async remove({ path }: StoredDrive): Promise<void> {

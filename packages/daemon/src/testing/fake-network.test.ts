@@ -1,4 +1,4 @@
-import type { NetworkLease } from '../ports/network.ts';
+import type { NetworkIdentity } from '../ports/network.ts';
 import { FakeNetwork } from './fake-network.ts';
 import { networkSuite } from './suites/network.ts';
 
@@ -8,11 +8,13 @@ networkSuite('the fake Network', () => {
   const fake = new FakeNetwork(SIZE);
   const network = {
     lease: () => Promise.try(() => fake.lease()),
-    hold: (lease: NetworkLease) => Promise.try(() => fake.hold(lease)),
-    applyEgress: fake.applyEgress.bind(fake),
-    applyRateLimit: fake.applyRateLimit.bind(fake),
-    release: fake.release.bind(fake),
-    reclaim: fake.reclaim.bind(fake),
+    hold: (identity: NetworkIdentity) => Promise.try(() => fake.hold(identity)),
+    attach: (identity: NetworkIdentity) => Promise.try(() => fake.attach(identity)),
+    open: fake.open.bind(fake),
+    detach: fake.detach.bind(fake),
+    release: (identity: NetworkIdentity) => Promise.try(() => fake.release(identity)),
+    reclaim: (held: readonly NetworkIdentity[], used: readonly NetworkIdentity[] = []) =>
+      fake.reclaim(held, used),
   };
   return Promise.resolve({ network, size: SIZE, [Symbol.asyncDispose]: () => Promise.resolve() });
 });

@@ -1,87 +1,99 @@
-import type { RateLimit } from '../ports/rate-limit.ts';
 import { NetworkExhausted } from '../ports/network.ts';
-import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../ports/network.ts';
+import type { Network, NetworkIdentity, NetworkLease, NetworkRules } from '../ports/network.ts';
 
 /** A network of bookkeeping alone: no packet is ever stopped. */
 export class FakeNetwork implements Network {
   readonly size: number;
-  /** By slot; there while the lease is, `undefined` meaning unrestricted. */
-  readonly policies = new Map<number, EgressPolicy | undefined>();
-  readonly limits = new Map<number, RateLimit>();
-  readonly #free: NetworkLease[];
-  readonly #leased = new Set<number>();
+  /** The rules of the guests that may use their network, by address. */
+  readonly rules = new Map<string, NetworkRules>();
+  /** Addresses of the identities that are held. */
+  readonly held = new Set<string>();
+  readonly #addresses: number;
+  /** Longest unused first. */
+  #unused: NetworkIdentity[];
+  readonly #free: string[];
+  /** Devices in use, by address. */
+  readonly #attached = new Map<string, string>();
 
-  constructor(size: number) {
+  /** @param addresses how many identities there are. */
+  constructor(size: number, addresses = 253) {
     this.size = size;
-    this.#free = Array.from({ length: size }, (_, slot) => fakeLease(slot));
+    this.#addresses = addresses;
+    this.#unused = Array.from({ length: addresses }, (_, number) => fakeIdentity(number));
+    this.#free = Array.from({ length: size }, (_, device) => `fake-${device}`);
+  }
+
+  /** How many devices are in use. */
+  get busy(): number {
+    return this.#attached.size;
   }
 
   lease(): NetworkLease {
-    const lease = this.#free.shift();
-    if (lease === undefined) throw new NetworkExhausted(this.size);
-    this.#leased.add(lease.slot);
-    return lease;
+    this.#assertFree();
+    const [identity] = this.#unused;
+    if (identity === undefined) throw new NetworkExhausted('addresses', this.#addresses);
+    this.hold(identity);
+    return this.attach(identity);
   }
 
-  hold(lease: NetworkLease): boolean {
-    const place = this.#free.findIndex((free) => free.slot === lease.slot && free.address === lease.address);
-    if (place === -1) return false;
-    this.#free.splice(place, 1);
-    this.#leased.add(lease.slot);
+  hold(identity: NetworkIdentity): boolean {
+    if (!this.#unused.some((each) => isSame(each, identity))) return false;
+    this.#unused = this.#unused.filter((each) => !isSame(each, identity));
+    this.held.add(identity.address);
     return true;
   }
 
-  applyEgress(lease: NetworkLease, policy: EgressPolicy | undefined, signal: AbortSignal): Promise<void> {
+  attach({ mac, address, prefixLength, gateway }: NetworkIdentity): NetworkLease {
+    if (!this.held.has(address)) throw new Error(`${address} is not held`);
+    if (this.#attached.has(address)) throw new Error(`${address} is on a device already`);
+    this.#assertFree();
+    const tap = this.#free.shift() ?? '';
+    this.#attached.set(address, tap);
+    return { tap, mac, address, prefixLength, gateway };
+  }
+
+  open({ tap, address }: NetworkLease, { egress, rateLimit }: NetworkRules, signal: AbortSignal) {
     return Promise.try(() => {
+      if (this.#attached.get(address) !== tap) throw new Error(`${address} is not on ${tap}`);
       signal.throwIfAborted();
-      if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
-      this.policies.set(lease.slot, policy);
+      this.rules.set(address, { egress, rateLimit });
     });
   }
 
-  applyRateLimit(lease: NetworkLease, limit: RateLimit | undefined, signal: AbortSignal): Promise<void> {
-    return Promise.try(() => {
-      signal.throwIfAborted();
-      if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
-      if (limit === undefined) this.limits.delete(lease.slot);
-      else this.limits.set(lease.slot, limit);
-    });
-  }
-
-  release(lease: NetworkLease): Promise<void> {
-    if (this.#leased.delete(lease.slot)) {
-      this.policies.delete(lease.slot);
-      this.limits.delete(lease.slot);
-      this.#free.push(lease);
+  detach({ tap, address }: NetworkLease): Promise<void> {
+    if (this.#attached.get(address) === tap) {
+      this.#attached.delete(address);
+      this.rules.delete(address);
+      this.#free.push(tap);
     }
     return Promise.resolve();
   }
 
-  reclaim(held: readonly HeldLease[]): Promise<readonly HeldLease[]> {
-    const refused = held.filter(({ lease, egress, rateLimit }) => {
-      const place = this.#free.findIndex(
-        (free) => free.slot === lease.slot && free.address === lease.address,
-      );
-      if (place === -1) return true;
-      this.#free.splice(place, 1);
-      this.#leased.add(lease.slot);
-      this.policies.set(lease.slot, egress);
-      if (rateLimit) this.limits.set(lease.slot, rateLimit);
-      return false;
-    });
+  release({ mac, address, prefixLength, gateway }: NetworkIdentity): void {
+    if (this.#attached.has(address)) throw new Error(`${address} is on a device`);
+    if (this.held.delete(address)) this.#unused.push({ mac, address, prefixLength, gateway });
+  }
+
+  reclaim<Held extends NetworkIdentity>(held: readonly Held[], used: readonly NetworkIdentity[]) {
+    const refused = held.filter((identity) => !this.hold(identity));
+    const isUsed = (each: NetworkIdentity) => used.some((identity) => isSame(identity, each));
+    this.#unused = [...this.#unused.filter((each) => !isUsed(each)), ...this.#unused.filter(isUsed)];
     return Promise.resolve(refused);
+  }
+
+  #assertFree(): void {
+    if (this.#free.length === 0) throw new NetworkExhausted('devices', this.size);
   }
 }
 
-function fakeLease(slot: number): NetworkLease {
-  const host = slot + 2;
+function isSame(a: NetworkIdentity, b: NetworkIdentity): boolean {
+  return (
+    a.mac === b.mac && a.address === b.address && a.prefixLength === b.prefixLength && a.gateway === b.gateway
+  );
+}
+
+function fakeIdentity(number: number): NetworkIdentity {
+  const host = number + 2;
   const mac = `02:00:c6:33:64:${host.toString(16).padStart(2, '0')}`;
-  return {
-    slot,
-    tap: `fake-${slot}`,
-    mac,
-    address: `198.51.100.${host}`,
-    prefixLength: 24,
-    gateway: '198.51.100.1',
-  };
+  return { mac, address: `198.51.100.${host}`, prefixLength: 24, gateway: '198.51.100.1' };
 }

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
+import type { Logger } from 'pino';
 import type { RetentionPolicy } from '../domain/retention.ts';
 import { openService } from '../domain/service.ts';
-import type { FaultPoint } from '../lib/fault-points.ts';
+import type { AtPoint } from '../lib/fault-points.ts';
 import { FakeAgent } from './fake-agent.ts';
 import { FakeDrives } from './fake-drives.ts';
 import { FakeHistory } from './fake-history.ts';
+import { FakeHost } from './fake-host.ts';
 import { FakeImages } from './fake-images.ts';
 import { FakeMetrics } from './fake-metrics.ts';
 import { FakeNetwork } from './fake-network.ts';
@@ -22,8 +24,17 @@ export interface FakeSettings {
     readonly maxMemSizeMib: number;
   };
   readonly devices?: number;
+  /** Whether machines are jailed. */
+  readonly jailed?: boolean;
+  /** How many network identities there are. */
+  readonly addresses?: number;
   readonly maxOutputBytes?: number;
   readonly retention?: RetentionPolicy;
+  /** The longest that the start may take. */
+  readonly startMs?: number;
+  readonly log?: Logger;
+  /** Called at every point from the start on. */
+  readonly atPoint?: AtPoint;
   /** The storage of a service that has ended, for the next one on it. */
   readonly storage?: FakeStorage;
 }
@@ -37,24 +48,33 @@ export async function fakeService(settings: FakeSettings) {
   const storage = settings.storage ?? (await FakeStorage.open());
   const snapshotsDir = join(storage.machinesDir, '../snapshots');
   const fakes = {
-    vmm: new FakeVmm(),
+    vmm: new FakeVmm(settings.jailed),
     agent: new FakeAgent(),
     storage,
     snapshots: await FakeSnapshots.open(snapshotsDir, storage.machinesDir),
-    network: new FakeNetwork(settings.devices ?? 4),
+    network: new FakeNetwork(settings.devices ?? 4, settings.addresses),
+    host: new FakeHost(),
     metrics: new FakeMetrics(),
     history: new FakeHistory(),
   };
   /** Called at every point; a test puts its own here. */
-  const faults = { at: (_point: FaultPoint): void => undefined };
+  const faults: { at: AtPoint } = { at: settings.atPoint ?? (() => undefined) };
+  /** The longest that a boot, a restore or a capture may take that begins now. */
+  const limits = { ms: BOOT_MS };
   const imageStore = new FakeImages();
   const driveStore = await FakeDrives.open();
   const stores = { imageStore, driveStore, poolStore: new FakePools() };
+  const log = settings.log ?? pino({ level: 'silent' });
   const service = await openService(
-    { ...fakes, ...stores, atPoint: (point: FaultPoint) => faults.at(point) },
+    { ...fakes, ...stores, atPoint: (point, passing) => faults.at(point, passing) },
     {
       sizes: settings.sizes,
-      bootTimeoutMs: BOOT_MS,
+      get bootTimeoutMs() {
+        return limits.ms;
+      },
+      get captureTimeoutMs() {
+        return limits.ms;
+      },
       concurrentBoots: BOOTS,
       maxExecOutputBytes: settings.maxOutputBytes ?? 64,
       poolStandby: 0,
@@ -62,18 +82,20 @@ export async function fakeService(settings: FakeSettings) {
       archiveAfterSecs: undefined,
       retention: settings.retention ?? {},
     },
-    pino({ level: 'silent' }),
-    AbortSignal.timeout(BOOT_MS),
+    log,
+    AbortSignal.timeout(settings.startMs ?? BOOT_MS),
   );
   const stack = new AsyncDisposableStack();
   if (settings.storage === undefined) stack.use(storage);
   stack.use(driveStore);
   stack.use(service);
   return {
+    log,
     fakes,
     imageStore,
     driveStore,
     faults,
+    limits,
     leases: service.leases,
     registry: service.registry,
     services: service.services,

@@ -2,6 +2,7 @@ import { access, copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile
 import { join } from 'node:path';
 import type {
   FoundSnapshots,
+  MemoryCopy,
   SnapshotDraft,
   SnapshotFault,
   SnapshotRecord,
@@ -116,8 +117,9 @@ export class FakeSnapshots implements SnapshotStore {
     return files;
   }
 
-  async copyMemory({ memory = '' }: StoredSnapshot, to: string): Promise<void> {
+  async copyMemory({ memory = '' }: StoredSnapshot, to: string): Promise<MemoryCopy> {
     await copyFile(memory, to);
+    return { filled: Promise.resolve() };
   }
 
   async removeMachine(id: string): Promise<void> {

@@ -6,8 +6,13 @@ import type { Machine, MachineSpec, SavedState, Vmm, VmmProfile } from '../ports
 /** Machines in memory; `vmm.contract.ts` holds it to what the real one does. */
 export class FakeVmm implements Vmm {
   profile: VmmProfile = { monitor: 'fake 1.0', accelerator: 'tcg', cpu: 'fake', kernel: '00' };
+  readonly jailed: boolean;
   readonly machines = new Map<string, FakeMachine>();
   #nextPid = 1;
+
+  constructor(jailed = false) {
+    this.jailed = jailed;
+  }
 
   async boot(spec: MachineSpec, deadline: Deadline): Promise<Machine> {
     await writeFile(spec.memory, '', { flag: 'a' });
@@ -43,6 +48,7 @@ export class FakeMachine implements Machine {
   readonly agentSocket: string;
   readonly exited: Promise<string>;
   paused = false;
+  limitsLifted = false;
   readonly #ownMemory: boolean;
   readonly #end: (reason: string) => void;
   #ended = false;
@@ -83,6 +89,13 @@ export class FakeMachine implements Machine {
   async load({ file }: SavedState): Promise<void> {
     this.#assertThere();
     await access(file);
+  }
+
+  liftDriveLimits(): Promise<void> {
+    return Promise.try(() => {
+      this.#assertThere();
+      this.limitsLifted = true;
+    });
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The network with its name server and metadata service as a program, which tests put into a namespace. Started by root it
  * becomes SERVICE_USER with one capability, as the daemon does. Requests are JSON lines on standard input, answered on standard
- * output; it ends with its input. Argument: the file that names the host's resolvers.
+ * output; it ends with its input. Arguments: the file that names the host's resolvers, and the netlink helper.
  */
 import { createInterface } from 'node:readline';
 import { pino } from 'pino';
@@ -12,15 +12,15 @@ import { LinuxNetwork } from '../adapters/network-linux/network.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { readNetworkSettings } from '../host-settings.ts';
 import { become, confine, findUser } from '../privileges.ts';
-import type { EgressPolicy, HeldLease, NetworkLease } from '../ports/network.ts';
-import type { RateLimit } from '../ports/rate-limit.ts';
+import type { NetworkIdentity, NetworkLease, NetworkRules } from '../ports/network.ts';
 
+const [resolvConf = '', netlinkPath = ''] = process.argv.slice(2);
 const START_MS = 60_000;
 const CALL_MS = 60_000;
 
 if (process.getuid?.() === 0) {
   const command = [process.execPath, ...process.argv.slice(1)];
-  const { argv } = await confine(await findUser(process.env.SERVICE_USER ?? ''), command, []);
+  const { argv } = await confine(await findUser(process.env.SERVICE_USER ?? ''), command, [netlinkPath]);
   become(argv, process.env);
 }
 
@@ -35,24 +35,23 @@ const identities = new Map<string, GuestIdentity>();
 
 await using stack = new AsyncDisposableStack();
 using deadline = Deadline.in(START_MS, 'the start');
-const network = await LinuxNetwork.create(settings, deadline.signal);
+const network = stack.use(await LinuxNetwork.create({ ...settings, netlinkPath }, deadline.signal));
 const { plan } = network;
-stack.use(
-  await NameServer.start(plan, process.argv[2] ?? '/etc/resolv.conf', pino({}, process.stderr), deadline),
-);
+stack.use(await NameServer.start(plan, resolvConf, pino({}, process.stderr), deadline));
 const identityOf = (address: string) => identities.get(address);
 stack.use(await MetadataServer.listen({ host: plan.gateway, port: plan.metadataPort, identityOf }));
 
 const methods = {
   size: () => network.size,
   lease: () => network.lease(),
-  hold: ({ lease }: { lease: NetworkLease }) => network.hold(lease),
-  applyEgress: ({ lease, policy, abort }: { lease: NetworkLease; policy?: EgressPolicy; abort?: boolean }) =>
-    network.applyEgress(lease, policy, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
-  applyRateLimit: ({ lease, limit, abort }: { lease: NetworkLease; limit?: RateLimit; abort?: boolean }) =>
-    network.applyRateLimit(lease, limit, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
-  release: ({ lease }: { lease: NetworkLease }) => network.release(lease),
-  reclaim: ({ held }: { held: HeldLease[] }) => network.reclaim(held, AbortSignal.timeout(CALL_MS)),
+  hold: ({ identity }: { identity: NetworkIdentity }) => network.hold(identity),
+  attach: ({ identity }: { identity: NetworkIdentity }) => network.attach(identity),
+  open: ({ lease, rules, abort }: { lease: NetworkLease; rules: NetworkRules; abort?: boolean }) =>
+    network.open(lease, rules, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
+  detach: ({ lease }: { lease: NetworkLease }) => network.detach(lease),
+  release: ({ identity }: { identity: NetworkIdentity }) => network.release(identity),
+  reclaim: ({ held, used }: { held: NetworkIdentity[]; used: NetworkIdentity[] }) =>
+    network.reclaim(held, used, AbortSignal.timeout(CALL_MS)),
   identify: ({ address, identity }: { address: string; identity: GuestIdentity }) => {
     identities.set(address, identity);
   },

@@ -2,12 +2,14 @@ import type { Socket } from 'node:net';
 import type { Deadline } from '../../lib/deadline.ts';
 import { connectUnix } from '../../lib/socket-path.ts';
 import type { AgentLine, AgentSession, GuestAgent } from '../../ports/agent.ts';
+import { awakenEpoch, openEpoch } from './hello.ts';
 import { H2AgentSession } from './session.ts';
 
 /** Reaches guest agents by HTTP/2 over their virtio-serial ports. */
 export class H2GuestAgent implements GuestAgent {
   async connect(path: string, deadline: Deadline): Promise<AgentSession> {
-    return H2AgentSession.open(path, await connectUnix(path, deadline.signal), deadline.signal);
+    const { signal } = deadline;
+    return H2AgentSession.open(path, await openEpoch(await connectUnix(path, signal), signal), signal);
   }
 
   async attach(path: string, deadline: Deadline): Promise<AgentLine> {
@@ -25,14 +27,22 @@ class Line implements AgentLine {
     this.#socket = socket.on('error', () => undefined);
   }
 
-  async open(deadline: Deadline): Promise<AgentSession> {
-    const socket = this.#socket;
-    if (socket === undefined) throw new Error('the line was taken over or closed');
-    this.#socket = undefined;
-    return H2AgentSession.open(this.#path, socket, deadline.signal);
+  async open({ signal }: Deadline): Promise<AgentSession> {
+    return H2AgentSession.open(this.#path, await openEpoch(this.#take(), signal), signal);
+  }
+
+  async awaken({ signal }: Deadline): Promise<AgentSession> {
+    return H2AgentSession.open(this.#path, await awakenEpoch(this.#take(), signal), signal);
   }
 
   close(): void {
     this.#socket?.destroy();
+  }
+
+  #take(): Socket {
+    const socket = this.#socket;
+    if (socket === undefined) throw new Error('the line was taken over or closed');
+    this.#socket = undefined;
+    return socket;
   }
 }

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 import { connectUnix } from '../../lib/socket-path.ts';
 import { AgentLost } from '../../ports/agent.ts';
 import { Connection } from './connection.ts';
+import { openEpoch } from './hello.ts';
 
 const { signal } = new AbortController();
 
@@ -40,7 +41,10 @@ async function connectTo(onCall: (socket: Socket) => void) {
   await once(server, 'listening');
   stack.defer(() => void server.close());
   const deadline = AbortSignal.timeout(5000);
-  const connection = await Connection.open(await connectUnix(path, deadline), deadline);
+  const connection = await Connection.open(
+    await openEpoch(await connectUnix(path, deadline), deadline),
+    deadline,
+  );
   stack.defer(() => connection.close('the test is over'));
   return { connection, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -8,7 +8,6 @@ import type {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { AgentLost } from '../../ports/agent.ts';
-import { openEpoch } from './hello.ts';
 
 // Enough for the channel's full rate: with Node's defaults 64 KiB are in flight and the pipe runs dry.
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
@@ -40,13 +39,12 @@ export class Connection {
     this.#session = session;
     this.#watch = setInterval(() => this.#ping(), PING_EVERY_MS);
     session.on('error', (error: Error) => (this.#lost ??= error.message));
-    session.on('goaway', () => session.close());
+    session.on('goaway', () => this.#leave());
     session.once('close', () => clearInterval(this.#watch));
   }
 
-  /** Opens an epoch over a socket that was connected to the agent's port. */
-  static async open(port: Socket, signal: AbortSignal): Promise<Connection> {
-    const socket = await openEpoch(port, signal);
+  /** Speaks HTTP/2 over an epoch (hello.ts). */
+  static async open(socket: Socket, signal: AbortSignal): Promise<Connection> {
     const session = connect('http://agent', {
       createConnection: () => socket,
       maxSessionMemory: SESSION_MEMORY_MB,
@@ -114,6 +112,13 @@ export class Connection {
 
   lost(cause: unknown): AgentLost {
     return new AgentLost(this.#lost ?? 'the connection to its agent ended', { cause });
+  }
+
+  /** Takes no more calls. Pings are not sent any more then, so those that are open have as long as one that is silent. */
+  #leave(): void {
+    this.#session.close();
+    const timer = setTimeout(() => this.close('its agent ended the session'), SILENT_MS);
+    this.#session.once('close', () => clearTimeout(timer));
   }
 
   #ping(): void {

@@ -32,7 +32,11 @@ export function* requestFrames(spec: object, stdin: Uint8Array): Generator<Buffe
 
 /** Cuts a byte stream into frames. Throws when a guest announces a frame larger than any it may send. */
 export class FrameReader {
-  #pending: Buffer = Buffer.alloc(0);
+  readonly #head = Buffer.alloc(HEADER_BYTES);
+  /** Of a frame whose end has not come; undefined while its head is awaited. */
+  #payload: Buffer | undefined;
+  /** Bytes of the head, or of the payload, that are there. */
+  #filled = 0;
   readonly #onFrame: (type: number, payload: Buffer) => void;
 
   constructor(onFrame: (type: number, payload: Buffer) => void) {
@@ -40,15 +44,36 @@ export class FrameReader {
   }
 
   push(chunk: Buffer): void {
-    let bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
-    while (bytes.length >= HEADER_BYTES) {
-      const length = bytes.readUInt32BE(1);
-      if (length > MAX_PAYLOAD_BYTES) throw new Error(`a frame of ${length} bytes`);
-      const end = HEADER_BYTES + length;
-      if (bytes.length < end) break;
-      this.#onFrame(bytes.readUInt8(0), bytes.subarray(HEADER_BYTES, end));
-      bytes = bytes.subarray(end);
-    }
-    this.#pending = bytes;
+    let rest = chunk;
+    while (rest.length > 0)
+      rest = this.#payload === undefined ? this.#takeHead(rest) : this.#takePayload(rest, this.#payload);
+  }
+
+  /** Answers what follows the head, and its payload too where that is whole. */
+  #takeHead(bytes: Buffer): Buffer {
+    const rest = this.#fill(this.#head, bytes);
+    if (this.#filled < HEADER_BYTES) return rest;
+    const length = this.#head.readUInt32BE(1);
+    if (length > MAX_PAYLOAD_BYTES) throw new Error(`a frame of ${length} bytes`);
+    this.#filled = 0;
+    if (rest.length < length) this.#payload = Buffer.allocUnsafe(length);
+    else this.#onFrame(this.#head.readUInt8(0), rest.subarray(0, length));
+    return rest.length < length ? rest : rest.subarray(length);
+  }
+
+  /** Each byte is copied once, however small the pieces are in which a guest sends them. */
+  #takePayload(bytes: Buffer, payload: Buffer): Buffer {
+    const rest = this.#fill(payload, bytes);
+    if (this.#filled < payload.length) return rest;
+    this.#payload = undefined;
+    this.#filled = 0;
+    this.#onFrame(this.#head.readUInt8(0), payload);
+    return rest;
+  }
+
+  #fill(target: Buffer, bytes: Buffer): Buffer {
+    const copied = bytes.copy(target, this.#filled);
+    this.#filled += copied;
+    return bytes.subarray(copied);
   }
 }

@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connectUnix } from '../../lib/socket-path.ts';
-import { openEpoch } from './hello.ts';
+import { awakenEpoch, openEpoch } from './hello.ts';
 
 const READY = 'ATOLL-READY/1\r\n\0';
+const ALIVE = 'ATOLL-ALIVE/1\r\n\0';
+const FAULT = 'ATOLL-FAULT/1\r\n\0';
 let dir = '';
 let server: Server | undefined;
 
@@ -61,4 +63,42 @@ test('a machine that closes the connection is an error', async () => {
 test('an agent that never answers is given up at the deadline', async () => {
   const path = await guest(() => undefined);
   await expect(open(path, 50)).rejects.toThrow('timeout');
+});
+
+/** A guest that says READY, and answers what comes then. It answers every AWAKE. */
+function sleeper(answer: string, awakes: Buffer[]): Promise<string> {
+  return guest((socket, nonce) => {
+    socket.on('data', (awake: Buffer) => {
+      awakes.push(awake);
+      socket.write(`${ALIVE}0123456789abcdef`);
+      socket.write(Buffer.concat([Buffer.from(answer, 'latin1'), nonce]));
+    });
+    socket.write(Buffer.concat([Buffer.from(READY, 'latin1'), nonce]));
+  });
+}
+
+async function awaken(path: string): Promise<Socket> {
+  const signal = AbortSignal.timeout(5000);
+  return awakenEpoch(await connectUnix(path, signal), signal);
+}
+
+test('a guest that was frozen is told the time, and bytes of its own, before it is asked anything', async () => {
+  const awakes: Buffer[] = [];
+  const before = Date.now();
+  const path = await sleeper(ALIVE, awakes);
+  for (const socket of [await awaken(path), await awaken(path)]) socket.destroy();
+  const told = awakes.map((awake) => {
+    expect(awake.length).toBe(72);
+    expect(awake.subarray(0, 16).toString('latin1')).toBe('ATOLL-AWAKE/1\r\n\0');
+    return { ms: Number(awake.readBigInt64BE(32) / 1_000_000n), seed: awake.toString('hex', 40) };
+  });
+  for (const { ms } of told) {
+    expect(ms).toBeGreaterThanOrEqual(before);
+    expect(ms).toBeLessThanOrEqual(Date.now());
+  }
+  expect(new Set(told.map(({ seed }) => seed)).size).toBe(told.length);
+});
+
+test('a guest that cannot go on is no guest', async () => {
+  await expect(awaken(await sleeper(FAULT, []))).rejects.toThrow('could not take up the time');
 });

@@ -41,11 +41,11 @@ export class RunningProcess implements RunningTerminal {
   }
 
   async signal(name: string, signal: AbortSignal): Promise<void> {
-    await this.#calls.post('/signal', { pid: await this.#pid(), signal: name }, signal);
+    await this.#calls.call('/signal', { pid: await this.#pid(), signal: name }, signal);
   }
 
   async resize(size: TerminalSize, signal: AbortSignal): Promise<void> {
-    await this.#calls.post('/resize', { pid: await this.#pid(), ...size }, signal);
+    await this.#calls.call('/resize', { pid: await this.#pid(), ...size }, signal);
   }
 
   async #pid(): Promise<number> {

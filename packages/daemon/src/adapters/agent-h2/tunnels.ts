@@ -5,6 +5,9 @@ import { framedConnection } from './connections.ts';
 import { frame, FrameReader, REQUEST_FRAME, TUNNEL_FRAME } from './frames.ts';
 import { Connected } from './wire.ts';
 
+// Four times what an agent lets wait (maxWaiting of guest/agent): one that announces more has made them up.
+const MAX_UNTAKEN = 4096;
+
 /** Listens on a port of the guest's loopback for as long as the signal does not abort. */
 export async function listenInGuest(
   calls: Calls,
@@ -15,10 +18,12 @@ export async function listenInGuest(
 ): Promise<void> {
   const spec = frame(REQUEST_FRAME.spec, Buffer.from(JSON.stringify({ port })));
   const { stream } = await calls.send({ ':path': '/tunnel' }, (out) => out.write(spec), signal);
+  let untaken = 0;
   const reader = new FrameReader((type, payload) => {
     if (type !== TUNNEL_FRAME.connected) return;
     const { id } = Connected.parse(JSON.parse(payload.toString()));
-    onConnection(() => accept(calls, id, signal));
+    if ((untaken += 1) > MAX_UNTAKEN) throw new Error(`more than ${MAX_UNTAKEN} connections that wait`);
+    onConnection(() => accept(calls, id, signal).finally(() => (untaken -= 1)));
   });
   stream.on('data', (chunk: Buffer) => {
     try {

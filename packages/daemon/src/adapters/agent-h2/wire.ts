@@ -14,20 +14,30 @@ export const Started = z.object({ pid: z.int().positive() });
 
 export const Connected = z.object({ id: z.int().positive() });
 
-export const Exit = z.object({ exit_code: z.int(), timed_out: z.boolean() });
+// 128 and the number of a signal is the most that a command comes to.
+export const Exit = z.object({ exit_code: z.int().min(0).max(255), timed_out: z.boolean() });
 
-export const Link = z.object({ target: z.string() });
+// PATH_MAX (linux/limits.h).
+export const Link = z.object({ target: z.string().max(4096) });
 
+// NAME_MAX bytes (linux/limits.h), none of them a slash or a NUL. A name that leads elsewhere is for no client's path.
+const Name = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((name) => !/[/\0]/.test(name) && name !== '.' && name !== '..');
+
+const Entry = z.object({
+  name: Name,
+  type: z.enum(['file', 'dir', 'symlink', 'fifo', 'socket', 'block', 'char']),
+  is_dir: z.boolean(),
+  is_symlink: z.boolean(),
+  size: z.int().nonnegative(),
+  mode: z.int().min(0).max(0o7777),
+  mtime_unix: z.int(),
+});
+
+// An array's own check goes through all of it, and a million faults take more memory than a million entries.
 export const Listing = z.object({
-  entries: z.array(
-    z.object({
-      name: z.string(),
-      type: z.enum(['file', 'dir', 'symlink', 'fifo', 'socket', 'block', 'char']),
-      is_dir: z.boolean(),
-      is_symlink: z.boolean(),
-      size: z.int(),
-      mode: z.int(),
-      mtime_unix: z.int(),
-    }),
-  ),
+  entries: z.array(z.unknown()).transform((entries) => entries.map((entry) => Entry.parse(entry))),
 });

@@ -10,8 +10,8 @@ import { migrate } from './schema.ts';
 // Of some 100 bytes each: the log between two checkpoints stays below a megabyte.
 const WRITES_BETWEEN_CHECKPOINTS = 2000;
 
-// Another process may have the file open, such as a person's shell.
-const BUSY_MS = 2000;
+// Another process may have the file locked for a moment. Nobody is served while a call waits for it: whoever writes waits longer, between calls.
+const BUSY_MS = 100;
 
 const Row = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { NetworkLease } from '../../ports/network.ts';
 import type { NetworkPlan } from './plan.ts';
-import { queryTool, runTool } from './tools.ts';
+import { tapOf } from './plan.ts';
+import { ignoreMissing, queryTool, runBatch } from './tools.ts';
 
 // A bucket holds what may pass at once: 50 ms' worth, but no less than one packet that the card's segmentation offload makes,
 // and what fits the kernel's 32 bits. The queue behind it holds another 100 ms' worth; what comes beyond is dropped.
@@ -11,22 +11,22 @@ const MIN_BURST_BYTES = 64 * 1024;
 const MAX_BURST_BYTES = 128 * 1024 * 1024;
 
 /**
- * The device through which a lease's packets from the guest are led, since only what leaves a device can be shaped. Named so
+ * The device through which the packets of a tap's guest are led, since only what leaves a device can be shaped. Named so
  * that no tap has its name, nor matches the rules for taps.
  */
-export function shaperName({ tapPrefix }: NetworkPlan, { slot }: NetworkLease): string {
-  return `${tapPrefix}_${slot}`;
+export function shaperName({ tapPrefix }: NetworkPlan, device: number): string {
+  return `${tapPrefix}_${device}`;
 }
 
-/** Puts a bandwidth in force on a lease that has none: each way a bucket of its own. */
+/** Puts a bandwidth in force on a device that has none: each way a bucket of its own. */
 export async function shape(
   plan: NetworkPlan,
-  lease: NetworkLease,
+  device: number,
   bytesPerSecond: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tap } = lease;
-  const shaper = shaperName(plan, lease);
+  const tap = tapOf(plan, device);
+  const shaper = shaperName(plan, device);
   const bucket = bucketOf(bytesPerSecond);
   await runBatch('ip', [`link add name ${shaper} type ifb`, `link set dev ${shaper} up`], signal);
   await runBatch(
@@ -50,8 +50,8 @@ function bucketOf(bytesPerSecond: number): string {
 }
 
 /** Takes away what `shape` did, as much of it as was done. */
-export async function unshape(plan: NetworkPlan, lease: NetworkLease, signal: AbortSignal): Promise<void> {
-  await removeShaping([lease.tap], [shaperName(plan, lease)], signal);
+export async function unshape(plan: NetworkPlan, device: number, signal: AbortSignal): Promise<void> {
+  await removeShaping([tapOf(plan, device)], [shaperName(plan, device)], signal);
 }
 
 const Qdiscs = z.array(z.object({ kind: z.string(), dev: z.string().optional() }));
@@ -63,7 +63,7 @@ export async function unshapeAll(plan: NetworkPlan, signal: AbortSignal): Promis
     queryTool('tc', ['qdisc', 'show'], Qdiscs, signal),
     queryTool('ip', ['link', 'show', 'type', 'ifb'], Devices, signal),
   ]);
-  const taps = new Set(plan.leases.map(({ tap }) => tap));
+  const taps = new Set(plan.taps);
   const shaped = qdiscs.flatMap(({ kind, dev = '' }) =>
     (kind === 'tbf' || kind === 'ingress') && taps.has(dev) ? [dev] : [],
   );
@@ -82,22 +82,4 @@ async function removeShaping(
   if (qdiscs.length > 0) await runBatch('tc', qdiscs, signal, ['-force']).catch(ignoreMissing);
   const links = shapers.map((shaper) => `link del dev ${shaper}`);
   if (links.length > 0) await runBatch('ip', links, signal, ['-force']).catch(ignoreMissing);
-}
-
-// What tc and ip say of a queue or a device that is not there.
-const MISSING = /Cannot find|Invalid handle|handle of zero|No such file|does not exist|^Command failed/;
-
-function ignoreMissing(error: unknown): void {
-  const { stderr = '' } = error as { stderr?: string };
-  const others = stderr.split('\n').filter((line) => line.trim() !== '' && !MISSING.test(line));
-  if (stderr === '' || others.length > 0) throw error;
-}
-
-async function runBatch(
-  tool: 'ip' | 'tc',
-  lines: readonly string[],
-  signal: AbortSignal,
-  options: readonly string[] = [],
-): Promise<void> {
-  await runTool(tool, [...options, '-batch', '-'], signal, lines.map((line) => `${line}\n`).join(''));
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import type { NetworkLease } from '../../ports/network.ts';
 import type { NetworkPlan } from './plan.ts';
 import { queryTool } from './tools.ts';
 
@@ -32,23 +31,11 @@ const Link = z.object({
 });
 type Link = z.output<typeof Link>;
 
-const Forwarding = z.array(z.object({ mac: z.string(), ifname: z.string(), state: z.string().optional() }));
-const Neighbours = z.array(z.object({ dst: z.string(), lladdr: z.string().optional() }));
-
 /**
- * How a tap's port is set. Isolated ports reach the bridge and never each other. The bridge is told which MAC is where, and
- * neither learns it from a guest nor tries every port for one it does not know.
+ * How a tap's port is set. Isolated ports reach the bridge and never each other. The daemon tells the bridge which MAC is where
+ * (`stations.ts`); it neither learns that from a guest nor tries every port for one it does not know.
  */
 const PORT_FLAGS = { isolated: true, learning: false, flood: false, mcast_flood: false, bcast_flood: false };
-
-/** What the kernel says of all links, and of the bridge's two tables. */
-interface Links {
-  readonly byName: ReadonlyMap<string, Link>;
-  /** "MAC device" */
-  readonly stations: ReadonlySet<string>;
-  /** "address MAC" */
-  readonly neighbours: ReadonlySet<string>;
-}
 
 /** What is wrong with the bridge and the taps. `owner` is the user who runs the daemon. */
 export async function findLinkFaults(
@@ -56,34 +43,18 @@ export async function findLinkFaults(
   owner: string,
   signal: AbortSignal,
 ): Promise<HostFault[]> {
-  const links = await readLinks(plan.bridge, signal);
-  const taps = plan.leases.flatMap((lease) => {
-    const problem = tapProblem(plan, lease, owner, links);
-    if (problem === undefined) return [];
-    const mend = tapMend(plan, lease, owner, links.byName.get(lease.tap));
-    return [{ subject: 'tap', problem: `${lease.tap} ${problem}`, mend }];
-  });
-  const problem = bridgeProblem(plan, links.byName.get(plan.bridge));
-  if (problem === undefined) return taps;
-  const mend = bridgeMend(plan, links.byName.has(plan.bridge));
-  return [{ subject: 'bridge', problem: `${plan.bridge} ${problem}`, mend }, ...taps];
-}
-
-async function readLinks(bridge: string, signal: AbortSignal): Promise<Links> {
   const all = await queryTool('ip', ['-details', 'address', 'show'], z.array(Link), signal);
-  const byName = new Map(all.map((link) => [link.ifname, link]));
-  if (!byName.has(bridge)) return { byName, stations: new Set(), neighbours: new Set() };
-  const [stations, neighbours] = await Promise.all([
-    queryTool('bridge', ['fdb', 'show', 'br', bridge], Forwarding, signal),
-    queryTool('ip', ['neighbour', 'show', 'dev', bridge, 'nud', 'permanent'], Neighbours, signal),
-  ]);
-  return {
-    byName,
-    stations: new Set(
-      stations.filter(({ state }) => state === 'static').map(({ mac, ifname }) => `${mac} ${ifname}`),
-    ),
-    neighbours: new Set(neighbours.map(({ dst, lladdr }) => `${dst} ${lladdr ?? ''}`)),
-  };
+  const links = new Map(all.map((link) => [link.ifname, link]));
+  const taps = plan.taps.flatMap((tap) => {
+    const link = links.get(tap);
+    const problem = tapProblem(plan, link, owner);
+    if (problem === undefined) return [];
+    return [{ subject: 'tap', problem: `${tap} ${problem}`, mend: tapMend(plan, tap, owner, link) }];
+  });
+  const problem = bridgeProblem(plan, links.get(plan.bridge));
+  if (problem === undefined) return taps;
+  const mend = bridgeMend(plan, links.has(plan.bridge));
+  return [{ subject: 'bridge', problem: `${plan.bridge} ${problem}`, mend }, ...taps];
 }
 
 function bridgeProblem(plan: NetworkPlan, link: Link | undefined): string | undefined {
@@ -109,8 +80,7 @@ function bridgeMend({ bridge, cidr, gatewayMac }: NetworkPlan, exists: boolean):
   ];
 }
 
-function tapProblem(plan: NetworkPlan, lease: NetworkLease, owner: string, links: Links): string | undefined {
-  const link = links.byName.get(lease.tap);
+function tapProblem(plan: NetworkPlan, link: Link | undefined, owner: string): string | undefined {
   if (link === undefined) return 'is missing';
   const { info_kind: kind, info_data: data, info_slave_data: port = {} } = link.linkinfo ?? {};
   if (kind !== 'tun' || data?.type !== 'tap') return 'is not a tap';
@@ -119,27 +89,20 @@ function tapProblem(plan: NetworkPlan, lease: NetworkLease, owner: string, links
   if (!link.flags.includes('UP')) return 'is down';
   const wrong = Object.entries(PORT_FLAGS).find(([flag, value]) => port[flag] !== value);
   if (wrong !== undefined) return `has ${wrong[0]} ${wrong[1] ? 'off' : 'on'}`;
-  if (!links.stations.has(`${lease.mac} ${lease.tap}`))
-    return `is not where the bridge looks for ${lease.mac}`;
-  if (!links.neighbours.has(`${lease.address} ${lease.mac}`))
-    return `has no neighbour entry for ${lease.address}`;
   return undefined;
 }
 
 /** A tap's owner cannot be changed, so one of another user's is made anew. */
-function tapMend(plan: NetworkPlan, lease: NetworkLease, owner: string, link: Link | undefined): string[][] {
-  const { tap, mac, address } = lease;
+function tapMend({ bridge }: NetworkPlan, tap: string, owner: string, link: Link | undefined): string[][] {
   const usable = link?.linkinfo?.info_data?.type === 'tap' && link.linkinfo.info_data.user === owner;
   const flags = Object.entries(PORT_FLAGS).flatMap(([flag, value]) => [flag, value ? 'on' : 'off']);
   return [
     ...(link === undefined || usable ? [] : [['ip', 'link', 'delete', 'dev', tap]]),
     ...(usable ? [] : [['ip', 'tuntap', 'add', 'dev', tap, 'mode', 'tap', 'user', owner]]),
     // Isolated before it is up: a port is never open to the others.
-    ['ip', 'link', 'set', 'dev', tap, 'master', plan.bridge, ...noIpv6Address()],
+    ['ip', 'link', 'set', 'dev', tap, 'master', bridge, ...noIpv6Address()],
     ['ip', 'link', 'set', 'dev', tap, 'type', 'bridge_slave', ...flags],
     ['ip', 'link', 'set', 'dev', tap, 'up'],
-    ['ip', 'neighbour', 'replace', address, 'lladdr', mac, 'nud', 'permanent', 'dev', plan.bridge],
-    ['bridge', 'fdb', 'replace', mac, 'dev', tap, 'master', 'static'],
   ];
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { Lab } from '../../../../../e2e/network/lab.ts';
-import type { HeldLease, NetworkLease } from '../../ports/network.ts';
+import type { NetworkIdentity, NetworkLease, NetworkRules } from '../../ports/network.ts';
 import { networkSuite } from '../../testing/suites/network.ts';
 
 const SIZE = 3;
@@ -18,17 +18,19 @@ networkSuite('LinuxNetwork', async () => {
   const { driver } = lab;
   const network = {
     lease: async () => (await driver.call('lease')) as NetworkLease,
-    hold: async (lease: NetworkLease) => (await driver.call('hold', { lease })) as boolean,
-    applyEgress: async (lease: NetworkLease, policy: unknown, signal: AbortSignal) => {
-      await driver.call('applyEgress', { lease, policy, abort: signal.aborted });
+    hold: async (identity: NetworkIdentity) => (await driver.call('hold', { identity })) as boolean,
+    attach: async (identity: NetworkIdentity) => (await driver.call('attach', { identity })) as NetworkLease,
+    open: async (lease: NetworkLease, rules: NetworkRules, signal: AbortSignal) => {
+      await driver.call('open', { lease, rules, abort: signal.aborted });
     },
-    applyRateLimit: async (lease: NetworkLease, limit: unknown, signal: AbortSignal) => {
-      await driver.call('applyRateLimit', { lease, limit, abort: signal.aborted });
+    detach: async (lease: NetworkLease) => {
+      await driver.call('detach', { lease });
     },
-    release: async (lease: NetworkLease) => {
-      await driver.call('release', { lease });
+    release: async (identity: NetworkIdentity) => {
+      await driver.call('release', { identity });
     },
-    reclaim: async (held: readonly HeldLease[]) => (await driver.call('reclaim', { held })) as HeldLease[],
+    reclaim: async (held: readonly NetworkIdentity[], used: readonly NetworkIdentity[] = []) =>
+      (await driver.call('reclaim', { held, used })) as NetworkIdentity[],
   };
   return { network, size: SIZE, [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose]() };
 });

@@ -1,13 +1,16 @@
 import { NetworkExhausted } from '../../ports/network.ts';
-import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
-import type { RateLimit } from '../../ports/rate-limit.ts';
+import type { Network, NetworkIdentity, NetworkLease, NetworkRules } from '../../ports/network.ts';
 import { Batch } from './batch.ts';
-import { shape, unshape, unshapeAll } from './limits.ts';
-import { planNetwork } from './plan.ts';
-import type { NetworkPlan, NetworkSettings } from './plan.ts';
 import { assertHostReady, findUplink } from './host.ts';
-import { egressRules, hostRules, packetRules, releaseRules } from './ruleset.ts';
-import { changeRules, forgetAllConnections, forgetConnections } from './tools.ts';
+import { Identities } from './identities.ts';
+import { shape, unshape, unshapeAll } from './limits.ts';
+import { planNetwork, tapOf } from './plan.ts';
+import type { NetworkPlan, NetworkSettings } from './plan.ts';
+import { Netlink } from './netlink.ts';
+import type { Station } from './netlink.ts';
+import { hostRules, noOwnRules, ownRules } from './ruleset.ts';
+import { removeAllStations } from './stations.ts';
+import { changeRules } from './tools.ts';
 
 // A command takes some milliseconds, on a host that may be as busy as can be.
 const COMMAND_MS = 30_000;
@@ -18,32 +21,49 @@ const MAX_RULES_CHARACTERS = 512 * 1024;
 export interface LinuxNetworkOptions extends NetworkSettings {
   /** The interface to the outside; undefined: that of the default route. */
   readonly uplink: string | undefined;
+  /** The netlink helper's program. */
+  readonly netlinkPath: string;
+}
+
+/** An identity on a device of the pool, by the device's number. */
+interface Attachment {
+  readonly device: number;
+  readonly identity: NetworkIdentity;
+  /** What becomes of its packets to the outside; undefined: it has not been opened. */
+  policy?: string;
 }
 
 /** Taps on a Linux bridge, and nftables rules; needs CAP_NET_ADMIN, and a host that is set up. */
-export class LinuxNetwork implements Network {
+export class LinuxNetwork implements Network, AsyncDisposable {
   readonly plan: NetworkPlan;
   /** The interface to the outside; undefined when the host has none, and then guests reach nothing beyond it. */
   readonly uplink: string | undefined;
-  /** Longest unused first: what is still under way to the last holder of an address has time to end. */
-  readonly #free: NetworkLease[];
-  readonly #leased = new Set<number>();
-  /** Slots whose devices shape what passes. */
+  readonly #identities: Identities;
+  /** Numbers of the free devices, longest unused first. */
+  readonly #free: number[];
+  /** Who is on which device, by address. */
+  readonly #attached = new Map<string, Attachment>();
+  /** Who is on a device that is being taken back, by address. */
+  readonly #leaving = new Map<string, Attachment>();
+  /** Devices that shape what passes. */
   readonly #shaped = new Set<number>();
+  /** Devices that have rules of their own. */
+  readonly #ruled = new Set<number>();
+  readonly #netlink: Netlink;
   readonly #changes = new Batch<string>(
     (rules) => changeRules(rules.join('\n'), AbortSignal.timeout(COMMAND_MS)),
     MAX_RULES_CHARACTERS,
     (rules) => rules.length,
   );
-  readonly #partings = new Batch<string>(
-    (addresses) => forgetConnections(addresses, this.plan.subnet, AbortSignal.timeout(COMMAND_MS)),
-    Infinity,
-  );
+  readonly #arrivals = new Batch<Station>((stations) => this.#netlink.open(stations), Infinity);
+  readonly #departures = new Batch<Station>((stations) => this.#netlink.close(stations), Infinity);
 
-  private constructor(plan: NetworkPlan, uplink: string | undefined) {
+  private constructor(plan: NetworkPlan, uplink: string | undefined, netlink: Netlink) {
     this.plan = plan;
     this.uplink = uplink;
-    this.#free = [...plan.leases];
+    this.#netlink = netlink;
+    this.#identities = new Identities(plan);
+    this.#free = plan.taps.map((_, device) => device);
   }
 
   /** Rejects, saying what is wrong and what mends it, when the host is not set up for these settings. */
@@ -51,111 +71,121 @@ export class LinuxNetwork implements Network {
     const plan = planNetwork(options);
     const uplink = options.uplink ?? (await findUplink(signal));
     await assertHostReady(plan, uplink, signal);
-    return new LinuxNetwork(plan, uplink);
+    return new LinuxNetwork(plan, uplink, new Netlink(options.netlinkPath, plan.bridge));
   }
 
   get size(): number {
-    return this.plan.leases.length;
+    return this.plan.taps.length;
   }
 
   lease(): NetworkLease {
-    const lease = this.#free.shift();
-    if (lease === undefined) throw new NetworkExhausted(this.size);
-    this.#leased.add(lease.slot);
-    return lease;
+    this.#assertFree();
+    const identity = this.#identities.take();
+    if (identity === undefined) throw new NetworkExhausted('addresses', this.plan.identities);
+    return this.attach(identity);
   }
 
-  hold(lease: NetworkLease): boolean {
-    const place = this.#free.findIndex((free) => isSame(free, lease));
-    if (place === -1) return false;
-    this.#free.splice(place, 1);
-    this.#leased.add(lease.slot);
-    return true;
+  hold(identity: NetworkIdentity): boolean {
+    return this.#identities.hold(identity);
   }
 
-  async applyEgress(
-    lease: NetworkLease,
-    policy: EgressPolicy | undefined,
+  attach(identity: NetworkIdentity): NetworkLease {
+    const { mac, address, prefixLength, gateway } = identity;
+    if (!this.#identities.has(identity)) throw new Error(`${address} is not held`);
+    if (this.#attached.has(address) || this.#leaving.has(address))
+      throw new Error(`${address} is on a device already`);
+    this.#assertFree();
+    const device = this.#free.shift() ?? 0;
+    this.#attached.set(address, { device, identity });
+    return { tap: tapOf(this.plan, device), mac, address, prefixLength, gateway };
+  }
+
+  async open(lease: NetworkLease, rules: NetworkRules, signal: AbortSignal): Promise<void> {
+    const attachment = this.#find(lease, this.#attached);
+    if (attachment === undefined) throw new Error(`${lease.address} is not on ${lease.tap}`);
+    signal.throwIfAborted();
+    // Limits and lists first: nothing passes without them.
+    await this.#shape(attachment.device, rules.rateLimit?.bandwidthBytesPerSec);
+    const { policy, text } = ownRules(this.plan, attachment.device, rules);
+    if (text !== undefined) await this.#rule(attachment.device, text);
+    await this.#arrivals.add({ ...lease, policy, was: attachment.policy });
+    attachment.policy = policy;
+    if (text === undefined) await this.#unrule(attachment.device);
+    signal.throwIfAborted();
+  }
+
+  async detach(lease: NetworkLease): Promise<void> {
+    // Of one that could not be taken back before, each step is done again.
+    const attachment = this.#find(lease, this.#attached) ?? this.#find(lease, this.#leaving);
+    if (attachment === undefined) return;
+    const { address } = lease;
+    this.#attached.delete(address);
+    this.#leaving.set(address, attachment);
+    await this.#departures.add(lease);
+    // Each to its end, so that none of them meets the next who has the device.
+    const steps = await Promise.allSettled([
+      this.#unrule(attachment.device),
+      this.#shape(attachment.device, undefined),
+    ]);
+    for (const step of steps) if (step.status === 'rejected') throw step.reason;
+    this.#leaving.delete(address);
+    this.#free.push(attachment.device);
+  }
+
+  release(identity: NetworkIdentity): void {
+    if (this.#attached.has(identity.address)) throw new Error(`${identity.address} is on a device`);
+    this.#identities.release(identity);
+  }
+
+  async reclaim<Held extends NetworkIdentity>(
+    held: readonly Held[],
+    used: readonly NetworkIdentity[],
     signal: AbortSignal,
-  ): Promise<void> {
-    if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
-    signal.throwIfAborted();
-    await this.#changes.add(egressRules(this.plan, lease, policy));
-    signal.throwIfAborted();
-  }
-
-  async applyRateLimit(
-    lease: NetworkLease,
-    limit: RateLimit | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (!this.#leased.has(lease.slot)) throw new Error(`${lease.tap} is not leased`);
-    signal.throwIfAborted();
-    const { bandwidthBytesPerSec, opsPerSec } = limit ?? {};
-    await this.#unshape(lease);
-    if (bandwidthBytesPerSec !== undefined) {
-      // Noted first: what is done of it in vain is taken away as well.
-      this.#shaped.add(lease.slot);
-      await shape(this.plan, lease, bandwidthBytesPerSec, AbortSignal.timeout(COMMAND_MS));
-    }
-    await this.#changes.add(packetRules(this.plan, lease, opsPerSec));
-    signal.throwIfAborted();
-  }
-
-  async #unshape(lease: NetworkLease): Promise<void> {
-    if (!this.#shaped.has(lease.slot)) return;
-    await unshape(this.plan, lease, AbortSignal.timeout(COMMAND_MS));
-    this.#shaped.delete(lease.slot);
-  }
-
-  async release(lease: NetworkLease): Promise<void> {
-    if (!this.#leased.delete(lease.slot)) return;
-    await this.#unshape(lease);
-    await this.#changes.add(releaseRules(this.plan, lease));
-    await this.#partings.add(lease.address);
-    this.#free.push(lease);
-  }
-
-  async reclaim(held: readonly HeldLease[], signal: AbortSignal): Promise<readonly HeldLease[]> {
-    const [kept, refused] = this.#sort(held);
-    const policies = kept.map(({ lease, egress }) => egressRules(this.plan, lease, egress));
-    await changeRules([hostRules(this.plan, this.uplink), ...policies].join('\n'), signal);
+  ): Promise<readonly Held[]> {
+    await changeRules(hostRules(this.plan, this.uplink), signal);
+    await removeAllStations(this.plan, signal);
     await unshapeAll(this.plan, signal);
     // No guest lives across a start, so no connection of one does.
-    await forgetAllConnections(this.plan.subnet, signal);
-    for (const { lease } of kept) {
-      this.#leased.add(lease.slot);
-      this.#free.splice(
-        this.#free.findIndex(({ slot }) => slot === lease.slot),
-        1,
-      );
-    }
-    for (const { lease, rateLimit } of kept)
-      if (rateLimit) await this.applyRateLimit(lease, rateLimit, signal);
+    await this.#netlink.forget(this.plan.subnet);
+    const refused = held.filter((identity) => !this.hold(identity));
+    for (const identity of used) this.#identities.spare(identity);
     return refused;
   }
 
-  /** Tells leases that still are what their slot makes them from those that are not. */
-  #sort(held: readonly HeldLease[]): [kept: HeldLease[], refused: HeldLease[]] {
-    const kept = new Map<number, HeldLease>();
-    const refused: HeldLease[] = [];
-    for (const entry of held) {
-      const { lease } = entry;
-      const own = this.plan.leases[lease.slot];
-      if (own === undefined || kept.has(lease.slot) || !isSame(own, lease)) refused.push(entry);
-      else kept.set(lease.slot, entry);
-    }
-    return [[...kept.values()], refused];
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#netlink[Symbol.asyncDispose]();
   }
-}
 
-function isSame(a: NetworkLease, b: NetworkLease): boolean {
-  const { tap, mac, address, prefixLength, gateway } = b;
-  return (
-    a.tap === tap &&
-    a.mac === mac &&
-    a.address === address &&
-    a.prefixLength === prefixLength &&
-    a.gateway === gateway
-  );
+  #assertFree(): void {
+    if (this.#free.length === 0) throw new NetworkExhausted('devices', this.size);
+  }
+
+  #find({ tap, address }: NetworkLease, among: ReadonlyMap<string, Attachment>): Attachment | undefined {
+    const attachment = among.get(address);
+    return attachment !== undefined && tapOf(this.plan, attachment.device) === tap ? attachment : undefined;
+  }
+
+  /** Puts rules of its own in force on a device, in place of those before. */
+  async #rule(device: number, text: string): Promise<void> {
+    // Noted first: what fails may still have been done.
+    this.#ruled.add(device);
+    await this.#changes.add(text);
+  }
+
+  async #unrule(device: number): Promise<void> {
+    if (!this.#ruled.has(device)) return;
+    await this.#changes.add(noOwnRules(this.plan, device));
+    this.#ruled.delete(device);
+  }
+
+  /** Puts a bandwidth in force on a device, in place of the one before; undefined lifts it. */
+  async #shape(device: number, bytesPerSecond: number | undefined): Promise<void> {
+    const signal = AbortSignal.timeout(COMMAND_MS);
+    if (this.#shaped.has(device)) await unshape(this.plan, device, signal);
+    this.#shaped.delete(device);
+    if (bytesPerSecond === undefined) return;
+    // Noted first: what is done of it in vain is taken away as well.
+    this.#shaped.add(device);
+    await shape(this.plan, device, bytesPerSecond, signal);
+  }
 }

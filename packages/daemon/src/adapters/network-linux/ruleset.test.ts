@@ -1,44 +1,67 @@
 import { describe, expect, it } from 'vitest';
+import type { NetworkRules } from '../../ports/network.ts';
 import { planNetwork } from './plan.ts';
-import { egressRules, hostRules, releaseRules } from './ruleset.ts';
+import { hostRules, noOwnRules, ownRules } from './ruleset.ts';
 
 const plan = planNetwork({
-  ...{ bridge: 'br1', cidr: '10.9.0.1/24', tapPrefix: 'tap', poolSize: 2 },
+  ...{ bridge: 'br1', cidr: '10.9.0.1/16', tapPrefix: 'tap', poolSize: 3 },
   ...{ dnsPort: 7753, metadataPort: 7780 },
 });
-const [lease] = plan.leases;
-if (lease === undefined) throw new Error('no lease');
 
-describe('egressRules', () => {
-  it('denies before it allows, and then does as the mode says', () => {
-    const policy = {
+const rulesOf = (rules: Partial<NetworkRules>) =>
+  ownRules(plan, 1, { egress: undefined, rateLimit: undefined, ...rules });
+const ofChain = ({ text = '' }: { readonly text: string | undefined }, chain: string) =>
+  text
+    .split('\n')
+    .filter((line) => line.includes(` ${chain}`))
+    .map((line) => line.replace(/^.* br1 \S+ ?/, ''));
+const limit = { bandwidthBytesPerSec: undefined, opsPerSec: 30 };
+
+describe('ownRules', () => {
+  it('are none where there is neither list nor limit', () => {
+    expect(rulesOf({})).toEqual({ policy: 'accept', text: undefined });
+    for (const [mode, policy] of [
+      ['allow_all', 'accept'],
+      ['deny_all', 'drop'],
+    ] as const)
+      expect(rulesOf({ egress: { mode, allowCidrs: [], denyCidrs: [] } })).toEqual({
+        policy,
+        text: undefined,
+      });
+  });
+
+  it('deny before they allow, and then do as the mode says', () => {
+    const egress = {
       mode: 'deny_all',
       allowCidrs: ['10.0.0.0/8'],
       denyCidrs: ['10.1.0.0/16', '10.2.0.0/16'],
     } as const;
-    expect(egressRules(plan, lease, policy).split('\n')).toEqual([
-      'flush chain inet br1 egress-0',
-      'add rule inet br1 egress-0 ip daddr { 10.1.0.0/16, 10.2.0.0/16 } drop',
-      'add rule inet br1 egress-0 ip daddr { 10.0.0.0/8 } accept',
-      'add rule inet br1 egress-0 drop',
+    const rules = rulesOf({ egress });
+    expect(rules.policy).toBe('egress-1');
+    expect(ofChain(rules, 'egress-1')).toEqual([
+      '',
+      'ip daddr { 10.1.0.0/16, 10.2.0.0/16 } drop',
+      'ip daddr { 10.0.0.0/8 } accept',
+      'drop',
     ]);
+    expect(ofChain(rules, 'from-1')).toEqual(['']);
   });
 
-  it('has no rule for an empty list, and lets all out without a policy', () => {
-    const open = ['flush chain inet br1 egress-0', 'add rule inet br1 egress-0 accept'];
-    expect(egressRules(plan, lease, undefined).split('\n')).toEqual(open);
-    expect(
-      egressRules(plan, lease, { mode: 'allow_all', allowCidrs: [], denyCidrs: [] }).split('\n'),
-    ).toEqual(open);
+  it('limit packets, each way, whatever the policy', () => {
+    const rules = rulesOf({ rateLimit: limit });
+    expect(rules.policy).toBe('accept');
+    expect(ofChain(rules, 'egress-1')).toEqual(['']);
+    for (const chain of ['from-1', 'to-1'])
+      expect(ofChain(rules, chain)).toEqual(['', 'limit rate over 30/second burst 3 packets drop']);
   });
 });
 
-describe('releaseRules', () => {
-  it('leaves the chain of the slot empty, as it was', () => {
-    expect(releaseRules(plan, lease).split('\n')).toEqual([
-      'flush chain inet br1 egress-0',
-      'flush chain bridge br1 packets-out-0',
-      'flush chain bridge br1 packets-in-0',
+describe('noOwnRules', () => {
+  it('leaves the chains of the device empty, as they were, and those of others alone', () => {
+    expect(noOwnRules(plan, 1).split('\n')).toEqual([
+      'flush chain bridge br1 from-1',
+      'flush chain bridge br1 to-1',
+      'flush chain inet br1 egress-1',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import type { EgressPolicy, NetworkLease } from '../../ports/network.ts';
+import type { EgressPolicy, NetworkRules } from '../../ports/network.ts';
 import { tapPattern } from './plan.ts';
 import type { NetworkPlan } from './plan.ts';
 
@@ -8,14 +8,23 @@ import type { NetworkPlan } from './plan.ts';
 /** Where guests find the metadata service. The host has no such address: a cloud's own service may answer it there. */
 export const METADATA_ADDRESS = '169.254.169.254';
 
-/**
- * Each slot has its chain from the start, empty while there is no lease, and then nothing gets out. A change of policy is one of
- * rules alone: nft reads every element of every list before it changes a map, which takes long beside a long policy.
- */
-const egressChain = ({ slot }: NetworkLease) => `egress-${slot}`;
+/** Who is on which device: the netlink helper enters a guest's device, MAC and address here (host/netlink/rules.go). */
+const GUESTS = 'guests';
+/** What becomes of a guest's packets to the outside, by its address: accepted, dropped, or a chain of its device. */
+const POLICIES = 'policies';
 
-/** Both ways of a slot's packets, which have their chains from the start as well, empty while they are not counted. */
-const packetChains = ({ slot }: NetworkLease) => ({ out: `packets-out-${slot}`, in: `packets-in-${slot}` });
+/**
+ * Chains of a device, for guests with lists or limits; there from the start, and empty for all others. nft reads every element of every
+ * list before it changes a map or a set, which takes long beside a long policy: it changes rules alone, and the helper the elements.
+ */
+const chainsOf = (device: number) => ({
+  /** Drops what its guest sends beyond its limit, in the bridge's table. */
+  from: `from-${device}`,
+  /** Drops what is sent to its guest beyond that, there. */
+  to: `to-${device}`,
+  /** Its guest's policy, in the host's table. */
+  egress: `egress-${device}`,
+});
 
 // The kernel counts a burst in 32 bits; no host passes as many.
 const MAX_PACKETS = 1e9;
@@ -38,43 +47,48 @@ export function hostRules(plan: NetworkPlan, uplink: string | undefined): string
 }
 
 /**
- * What may come in at a tap: IPv4 to the gateway, and ARP about it, each only with the MAC and the IPv4 address of the tap's
- * lease. Taps are told by name, so a tap that is made anew is not open for a moment.
+ * What may come in at a tap: IPv4 to the gateway, and ARP about it, each only with the MAC and the IPv4 address of who is on the tap; and
+ * what may go out to it: the same the other way. Taps are told by name, so a tap that is made anew is not open for a moment.
  */
-function portRules(plan: NetworkPlan): string {
-  const senders = plan.leases.map(({ tap, mac, address }) => `"${tap}" . ${mac} . ${address}`);
-  const counted = (way: 'in' | 'out') =>
-    plan.leases.map((lease) => `"${lease.tap}" : jump ${packetChains(lease)[way]}`).join(',\n      ');
+function portRules({ bridge, taps, tapPrefix, gateway, gatewayMac }: NetworkPlan): string {
+  const chains = taps.flatMap((_, device) => [chainsOf(device).from, chainsOf(device).to]);
+  const jumps = (way: 'from' | 'to') =>
+    taps.map((tap, device) => `"${tap}" : jump ${chainsOf(device)[way]}`).join(',\n      ');
   return `
-table bridge ${plan.bridge} {
-  set senders {
-    typeof iifname . ether saddr . ip saddr
-    elements = { ${senders.join(',\n      ')} }
+table bridge ${bridge} {
+  set ${GUESTS} {
+    type ifname . ether_addr . ipv4_addr
   }
 
-${plan.leases.flatMap((lease) => Object.values(packetChains(lease)).map((name) => `  chain ${name} { }`)).join('\n')}
+  chain arp_from_tap {
+    ether daddr { ${gatewayMac}, ff:ff:ff:ff:ff:ff } arp htype 1 arp ptype ip arp hlen 6 arp plen 4 \\
+      arp operation { request, reply } arp daddr ip ${gateway} accept
+  }
+
+${chains.map((name) => `  chain ${name} { }`).join('\n')}
+
+  chain from_tap {
+    iifname vmap { ${jumps('from')} }
+    iifname . ether saddr . ip saddr @${GUESTS} ether daddr ${gatewayMac} accept
+    iifname . ether saddr . arp saddr ip @${GUESTS} iifname . arp saddr ether . arp saddr ip @${GUESTS} jump arp_from_tap
+    drop
+  }
+
+  chain to_tap {
+    oifname vmap { ${jumps('to')} }
+    oifname . ether daddr . ip daddr @${GUESTS} accept
+    oifname . ether daddr . arp daddr ip @${GUESTS} accept
+    drop
+  }
 
   chain prerouting {
     type filter hook prerouting priority filter; policy accept;
-    iifname "${tapPattern(plan.tapPrefix)}" jump from_tap
+    iifname "${tapPattern(tapPrefix)}" jump from_tap
   }
 
   chain postrouting {
     type filter hook postrouting priority filter; policy accept;
-    oifname vmap { ${counted('in')} }
-  }
-
-  chain from_tap {
-    iifname vmap { ${counted('out')} }
-    ether daddr ${plan.gatewayMac} iifname . ether saddr . ip saddr @senders accept
-    ether daddr { ${plan.gatewayMac}, ff:ff:ff:ff:ff:ff } jump arp_from_tap
-    drop
-  }
-
-  chain arp_from_tap {
-    arp htype 1 arp ptype ip arp hlen 6 arp plen 4 arp operation { request, reply } \\
-      arp daddr ip ${plan.gateway} iifname . ether saddr . arp saddr ip @senders \\
-      iifname . arp saddr ether . arp saddr ip @senders accept
+    oifname "${tapPattern(tapPrefix)}" jump to_tap
   }
 }`;
 }
@@ -88,7 +102,11 @@ function hostTable(plan: NetworkPlan, uplink: string | undefined): string {
   const { bridge, gateway, dnsPort, metadataPort } = plan;
   return `
 table inet ${bridge} {
-${plan.leases.map((lease) => `  chain ${egressChain(lease)} { }`).join('\n')}
+  map ${POLICIES} {
+    type ipv4_addr : verdict
+  }
+
+${plan.taps.map((_, device) => `  chain ${chainsOf(device).egress} { }`).join('\n')}
 
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
@@ -142,9 +160,7 @@ function closedForward(bridge: string): string {
  * not only the first of a connection, so a new one holds at once. Packets that connection tracking cannot place would leave
  * with the guest's own address. Link-local addresses stay on their link: a cloud's metadata service is one.
  */
-function forward({ bridge, subnet, leases }: NetworkPlan, uplink: string): string {
-  // A jump comes back here from the end of a chain; a goto would not, and the packet would be accepted.
-  const policies = leases.map((lease) => `${lease.address} : jump ${egressChain(lease)}`);
+function forward({ bridge, subnet }: NetworkPlan, uplink: string): string {
   return `
   chain forward {
     type filter hook forward priority filter; policy accept;
@@ -158,7 +174,7 @@ function forward({ bridge, subnet, leases }: NetworkPlan, uplink: string): strin
     ct state invalid drop
     ip daddr 169.254.0.0/16 drop
     tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu
-    ip saddr vmap { ${policies.join(',\n      ')} }
+    ip saddr vmap @${POLICIES}
     drop
   }
 
@@ -168,42 +184,58 @@ function forward({ bridge, subnet, leases }: NetworkPlan, uplink: string): strin
   }`;
 }
 
-/** A lease's policy, in place of the one before. nft merges networks that overlap. */
-export function egressRules(
-  { bridge }: NetworkPlan,
-  lease: NetworkLease,
-  policy: EgressPolicy | undefined,
-): string {
-  const chain = `inet ${bridge} ${egressChain(lease)}`;
-  const { mode, allowCidrs, denyCidrs } = policy ?? { mode: 'allow_all', allowCidrs: [], denyCidrs: [] };
+/** What of a guest's rules takes rules of its own. */
+export interface OwnRules {
+  /** The policy that its address is to have. */
+  readonly policy: string;
+  /** Puts its lists and its limit in force on its device, in place of what was there; undefined: it has neither. */
+  readonly text: string | undefined;
+}
+
+/** The rules of whoever is on a device: they hold for a guest once its policy is entered. */
+export function ownRules(plan: NetworkPlan, device: number, { egress, rateLimit }: NetworkRules): OwnRules {
+  const chains = chainsOf(device);
+  const tooMany = packetLimit(rateLimit?.opsPerSec);
+  const { lists, otherwise } = egressRules(egress);
+  const hasLists = lists.length > 0;
+  if (!hasLists && tooMany.length === 0) return { policy: otherwise, text: undefined };
+  const text = [
+    ...chainRules(`bridge ${plan.bridge} ${chains.from}`, tooMany),
+    ...chainRules(`bridge ${plan.bridge} ${chains.to}`, tooMany),
+    ...chainRules(`inet ${plan.bridge} ${chains.egress}`, hasLists ? [...lists, otherwise] : []),
+  ].join('\n');
+  return { policy: hasLists ? chains.egress : otherwise, text };
+}
+
+/** Takes away what `ownRules` put in force on a device. */
+export function noOwnRules(plan: NetworkPlan, device: number): string {
+  const { from, to, egress } = chainsOf(device);
   return [
-    `flush chain ${chain}`,
-    ...matchRule(chain, denyCidrs, 'drop'),
-    ...matchRule(chain, allowCidrs, 'accept'),
-    `add rule ${chain} ${mode === 'allow_all' ? 'accept' : 'drop'}`,
+    ...chainRules(`bridge ${plan.bridge} ${from}`, []),
+    ...chainRules(`bridge ${plan.bridge} ${to}`, []),
+    ...chainRules(`inet ${plan.bridge} ${egress}`, []),
   ].join('\n');
 }
 
-function matchRule(chain: string, cidrs: readonly string[], verdict: 'accept' | 'drop'): string[] {
-  return cidrs.length === 0 ? [] : [`add rule ${chain} ip daddr { ${cidrs.join(', ')} } ${verdict}`];
+function chainRules(chain: string, rules: readonly string[]): string[] {
+  return [`flush chain ${chain}`, ...rules.map((rule) => `add rule ${chain} ${rule}`)];
 }
 
-/** How many packets of a lease may pass a second each way, in place of the number before; undefined: any. */
-export function packetRules(
-  { bridge }: NetworkPlan,
-  lease: NetworkLease,
-  perSecond: number | undefined,
-): string {
-  const chains = Object.values(packetChains(lease)).map((chain) => `bridge ${bridge} ${chain}`);
-  const flushes = chains.map((chain) => `flush chain ${chain}`);
-  if (perSecond === undefined) return flushes.join('\n');
+/** nft merges networks that overlap. */
+function egressRules(policy: EgressPolicy | undefined): { lists: string[]; otherwise: string } {
+  const { mode, allowCidrs, denyCidrs } = policy ?? { mode: 'allow_all', allowCidrs: [], denyCidrs: [] };
+  const lists = [...matchRule(denyCidrs, 'drop'), ...matchRule(allowCidrs, 'accept')];
+  return { lists, otherwise: mode === 'allow_all' ? 'accept' : 'drop' };
+}
+
+function matchRule(cidrs: readonly string[], verdict: 'accept' | 'drop'): string[] {
+  return cidrs.length === 0 ? [] : [`ip daddr { ${cidrs.join(', ')} } ${verdict}`];
+}
+
+/** Drops what is beyond a number of packets a second; undefined: nothing. */
+function packetLimit(perSecond: number | undefined): string[] {
+  if (perSecond === undefined) return [];
   const rate = Math.min(perSecond, MAX_PACKETS);
   const burst = Math.max(1, Math.round(rate * BURST_SECONDS));
-  const drop = `limit rate over ${rate}/second burst ${burst} packets drop`;
-  return [...flushes, ...chains.map((chain) => `add rule ${chain} ${drop}`)].join('\n');
-}
-
-/** Takes a lease's policy away, so that nothing gets out then, and its limit. */
-export function releaseRules(plan: NetworkPlan, lease: NetworkLease): string {
-  return `flush chain inet ${plan.bridge} ${egressChain(lease)}\n${packetRules(plan, lease, undefined)}`;
+  return [`limit rate over ${rate}/second burst ${burst} packets drop`];
 }

@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { z } from 'zod';
+import { assertPiped } from '../../lib/pipes.ts';
 import { CommandError } from '../../lib/run.ts';
 
 /** What the network needs of the host's programs, and the Debian package of each. */
@@ -11,7 +12,6 @@ export const TOOLS = {
   bridge: 'iproute2',
   tc: 'iproute2',
   nft: 'nftables',
-  conntrack: 'conntrack',
   dnsmasq: 'dnsmasq-base',
 } as const;
 export type Tool = keyof typeof TOOLS;
@@ -50,6 +50,7 @@ export async function runTool(
 ): Promise<string> {
   signal.throwIfAborted();
   const child = spawn(requireTool(tool), args, { env: { LC_ALL: 'C' }, signal, killSignal: 'SIGKILL' });
+  assertPiped(tool, child);
   child.stdin.on('error', () => undefined); // It ended before it had read all: its exit code says so.
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve, reject) => {
@@ -78,34 +79,27 @@ export async function queryTool<T extends z.ZodType>(
   return shape.parse(JSON.parse(output.trim() === '' ? '[]' : output));
 }
 
+/** Has a tool of iproute2 run commands, one a line, in one go. It stops at the first that fails, unless an option says otherwise. */
+export async function runBatch(
+  tool: 'ip' | 'bridge' | 'tc',
+  lines: readonly string[],
+  signal: AbortSignal,
+  options: readonly string[] = [],
+): Promise<void> {
+  await runTool(tool, [...options, '-batch', '-'], signal, lines.map((line) => `${line}\n`).join(''));
+}
+
+// What tc, ip and bridge say of a queue, a device or an entry that is not there.
+const MISSING = /Cannot find|Invalid handle|handle of zero|No such file|does not exist|^Command failed/;
+
+/** For batches that go on past what fails: throws what failed, unless all of it is that something was not there. */
+export function ignoreMissing(error: unknown): void {
+  const { stderr = '' } = error as { stderr?: string };
+  const others = stderr.split('\n').filter((line) => line.trim() !== '' && !MISSING.test(line));
+  if (stderr === '' || others.length > 0) throw error;
+}
+
 /** Changes the rules: all of these lines, or none of them. */
 export async function changeRules(lines: string, signal: AbortSignal): Promise<void> {
   await runTool('nft', ['-f', '-'], signal, `${lines}\n`);
-}
-
-/** Makes the kernel forget every connection that came from a network. */
-export async function forgetAllConnections(subnet: string, signal: AbortSignal): Promise<void> {
-  try {
-    await runTool('conntrack', ['-D', '-s', subnet], signal);
-  } catch (error) {
-    // Its exit code is 1 when there was none.
-    if (error instanceof CommandError && / 0 flow entries /.test(error.stderr)) return;
-    throw error;
-  }
-}
-
-/**
- * Makes the kernel forget every connection that came from one of these addresses of a network. What still arrives for them
- * would reach whoever has the address next.
- */
-export async function forgetConnections(
-  addresses: readonly string[],
-  subnet: string,
-  signal: AbortSignal,
-): Promise<void> {
-  // One list tells of many that nothing is there to forget.
-  const [, ...others] = addresses;
-  const list = others.length === 0 ? undefined : await runTool('conntrack', ['-L', '-s', subnet], signal);
-  for (const address of addresses)
-    if (list?.includes(` src=${address} `) !== false) await forgetAllConnections(`${address}/32`, signal);
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { assertPiped } from '../../lib/pipes.ts';
 import { CommandError } from '../../lib/run.ts';
 
 const PROGRESS_MS = 2000;
@@ -25,6 +26,7 @@ export async function copySparse(
     signal,
     killSignal: 'SIGKILL',
   });
+  assertPiped('cp', child);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('close', resolve);
     child.once('error', reject);

@@ -20,6 +20,10 @@ drivesSuite('LocalDrives', async () => {
       await file.read(features, 0, 1, FEATURES_AT);
       await file.write(Buffer.of(features.readUInt8() | NEEDS_RECOVERY), 0, 1, FEATURES_AT);
     },
+    write: async ({ path }) => {
+      await using file = await open(path, 'r+');
+      await file.write(Buffer.of(1), 0, 1, 4 * 1024 * 1024);
+    },
     [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
   };
 });

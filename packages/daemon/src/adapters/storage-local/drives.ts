@@ -57,6 +57,10 @@ export class LocalDrives implements DriveStore {
     return (await readSuperblock(file))?.needsRecovery ?? false;
   }
 
+  async contentMark({ path }: StoredDrive): Promise<string> {
+    return String((await stat(path, { bigint: true })).mtimeNs);
+  }
+
   async remove({ path }: StoredDrive): Promise<void> {
     await rm(path, { force: true });
   }

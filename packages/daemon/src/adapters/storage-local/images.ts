@@ -35,18 +35,17 @@ export class LocalImages implements ImageStore {
     signal.throwIfAborted();
     const refuse = (fault: ImageFault) => new ImageRefused(source, fault);
     await using file = await openSource(source);
-    const { size, blocks, dev } = await file.stat();
-    const fault = await ext4Fault(file, size);
+    const before = await file.stat();
+    const fault = await ext4Fault(file, before.size);
     if (fault !== undefined) throw refuse({ kind: 'not_ext4', reason: fault });
-    const noRoom = await this.#lacksRoom(dev, blocks * 512);
+    const noRoom = await this.#lacksRoom(before.dev, before.blocks * 512);
     if (noRoom !== undefined) throw refuse(noRoom);
 
     const draft = this.#path(id) + DRAFT_SUFFIX;
     try {
       await copySparse(file, draft, onProgress, signal);
-      const copyBytes = (await stat(draft)).size;
-      const sourceBytes = (await file.stat()).size;
-      if (copyBytes !== sourceBytes) throw refuse({ kind: 'changed', sourceBytes, copyBytes });
+      const changed = changeFault(before, await file.stat(), await stat(draft));
+      if (changed !== undefined) throw refuse(changed);
       await makeDurable(draft);
       await rename(draft, this.#path(id));
     } catch (error) {
@@ -110,6 +109,13 @@ async function typeFault(source: string, stats: Stats): Promise<ImageFault | und
   if (stats.isFile()) return undefined;
   if (stats.isSymbolicLink()) return { kind: 'link', target: await readlink(source) };
   return { kind: 'not_file', type: typeOf(stats) };
+}
+
+/** A file that was written to while it was copied is in its copy as it never was, even where that has as many bytes. */
+function changeFault(before: Stats, after: Stats, copy: Stats): ImageFault | undefined {
+  const isSame = after.mtimeMs === before.mtimeMs && after.size === before.size;
+  if (isSame && copy.size === before.size) return undefined;
+  return { kind: 'changed', hadBytes: before.size, hasBytes: after.size, writtenAt: after.mtime };
 }
 
 function typeOf(stats: Stats): string {

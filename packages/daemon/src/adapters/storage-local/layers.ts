@@ -1,11 +1,11 @@
 import { chmod, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { run } from '../../lib/run.ts';
-import { emptyLayer, readLayerHeader } from './qcow2.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import { assertStandsOn, parentIn } from './layer-base.ts';
+import { emptyLayer, readLayerHeader } from '../../lib/qcow2.ts';
 
 const SUFFIX = '.qcow2';
-// Told by the name alone: the directory may be reached by another path than the one a layer was made under.
-const LAYER = /^[0-9a-f-]{36}\.qcow2$/;
 
 // Each layer costs QEMU an open file and a look-up on the way to a block nobody wrote; beyond this a layer is made to stand on the
 // base alone.
@@ -23,6 +23,8 @@ export class Layers {
   readonly #onFault: (id: string, error: unknown) => void;
   /** By layer: the one it stands on, or undefined for the base. */
   readonly #parents = new Map<string, string | undefined>();
+  /** By layer: why it cannot be read, found when the directory was opened. Who needs it is told then. */
+  readonly #faults = new Map<string, string>();
   readonly #held = new Map<string, ReadonlySet<string>>();
   readonly #flattening = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
@@ -38,7 +40,7 @@ export class Layers {
     const layers = new Layers(dir, onFault);
     for (const name of await readdir(dir)) {
       // Everything else is a flattening that was cut off.
-      if (name.endsWith(SUFFIX)) await layers.#enter(basename(name, SUFFIX));
+      if (name.endsWith(SUFFIX)) await layers.#find(basename(name, SUFFIX));
       else await rm(join(dir, name), { force: true });
     }
     return layers;
@@ -52,14 +54,28 @@ export class Layers {
     return this.#parents.has(id);
   }
 
-  /** The layer and all it stands on, top first. Throws when one is missing. */
+  /** The layer and all it stands on, top first. Throws when one is missing or cannot be read, and when they go in a circle. */
   chain(id: string): string[] {
     const found: string[] = [];
     for (let at: string | undefined = id; at !== undefined; at = this.#parents.get(at)) {
       if (!this.#parents.has(at)) throw new Error(`layer ${at} is missing`);
+      const fault = this.#faults.get(at) ?? (found.includes(at) ? 'it stands on itself' : undefined);
+      if (fault !== undefined) throw new Error(`layer ${at}: ${fault}`);
       found.push(at);
     }
     return found;
+  }
+
+  /** Rejects when QEMU would read through this layer what is none of its chain: the file may have changed since it was made. */
+  async check(id: string): Promise<void> {
+    try {
+      const header = await readLayerHeader(this.path(id));
+      const parent = parentIn(header);
+      await assertStandsOn(header, parent && this.path(parent));
+    } catch (error) {
+      // One that was let go of meanwhile is not of the chain any more, which was made short.
+      if (this.has(id)) throw new Error(`layer ${id}: ${reasonOf(error)}`, { cause: error });
+    }
   }
 
   /** Keeps layers for a holder, in place of those it held. */
@@ -134,9 +150,17 @@ export class Layers {
   }
 
   async #enter(id: string): Promise<void> {
-    const { backing } = await readLayerHeader(this.path(id));
-    const isLayer = backing !== undefined && LAYER.test(basename(backing));
-    this.#parents.set(id, isLayer ? basename(backing, SUFFIX) : undefined);
+    this.#parents.set(id, parentIn(await readLayerHeader(this.path(id))));
+  }
+
+  /** Enters one that was there; a fault of it is its snapshots' alone. */
+  async #find(id: string): Promise<void> {
+    try {
+      await this.#enter(id);
+    } catch (error) {
+      this.#parents.set(id, undefined);
+      this.#faults.set(id, reasonOf(error));
+    }
   }
 
   /**
@@ -148,7 +172,7 @@ export class Layers {
     const path = this.path(id);
     const draft = join(this.#dir, `${id}.flat`);
     const bottom = this.chain(id).at(-1) ?? id;
-    const { backing: base = '' } = await readLayerHeader(this.path(bottom));
+    const { backing: base } = await readLayerHeader(this.path(bottom));
     try {
       await run('cp', ['--reflink=auto', path, draft], signal);
       await chmod(draft, 0o600);

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../../lib/run.ts';
 import type { StoredSnapshot } from '../../ports/snapshots.ts';
-import { readLayerHeader } from './qcow2.ts';
+import { readLayerHeader } from '../../lib/qcow2.ts';
 import { LocalSnapshots } from './snapshots.ts';
 import { LocalStorage } from './storage.ts';
 
 const { signal } = new AbortController();
 const DEEP = 20;
-const LEASE = { slot: 0, tap: 't', mac: 'm', address: 'a', prefixLength: 24, gateway: 'g' };
+const IDENTITY = { mac: '02:00:0a:d5:00:05', address: '10.213.0.5', prefixLength: 16, gateway: '10.213.0.1' };
 const VMM = { monitor: 'm', accelerator: 'tcg', cpu: 'c', kernel: 'k' } as const;
 
 let dir = '';
@@ -22,7 +22,9 @@ let snapshots: LocalSnapshots;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'atoll-lineage-'));
   base = join(dir, 'base.ext4');
-  await writeFile(base, Buffer.alloc(64 * 1024, 0xba));
+  const head = Buffer.alloc(128 * 1024, 0xba);
+  head.writeUInt16LE(0xef53, 1024 + 0x38); // What tells an ext4 file system.
+  await writeFile(base, head);
   await truncate(base, 64 * 1024 * 1024);
   storage = await LocalStorage.open(dir, base, signal);
   snapshots = await open();
@@ -66,7 +68,7 @@ async function next(from: StoredSnapshot | undefined, generation: number): Promi
     rateLimit: undefined,
     drives: [],
     mounts: [],
-    lease: LEASE,
+    identity: IDENTITY,
     vmm: VMM,
     agentGeneration: 2,
   };
@@ -86,7 +88,7 @@ async function lineage(): Promise<StoredSnapshot[]> {
 async function check(snapshot: StoredSnapshot, generation: number): Promise<void> {
   const id = randomUUID();
   const { rootDisk } = await snapshots.createMachine(id, snapshot, signal);
-  await qemuIo(rootDisk, 'read -P 0xba 0 64k');
+  await qemuIo(rootDisk, 'read -P 0xba 64k 64k');
   for (let each = 1; each <= DEEP; each += 1)
     await qemuIo(rootDisk, `read -P ${each <= generation ? each : 0} ${each}M 64k`);
   await snapshots.removeMachine(id);
@@ -101,7 +103,6 @@ const layerFiles = () => readdir(join(dir, 'snapshots', 'layers'));
 
 test.each(['oldest first', 'newest first', 'at random'])(
   'of a deep lineage every snapshot can go, %s, harms no other, and gives every byte back',
-  { timeout: 60_000 },
   async (order) => {
     const all = (await lineage()).map((snapshot, index) => ({ snapshot, generation: index + 1 }));
     const left = new Set(all);
@@ -114,7 +115,7 @@ test.each(['oldest first', 'newest first', 'at random'])(
       const [some] = left;
       if (some !== undefined && at % 5 === 0) await check(some.snapshot, some.generation);
     }
-    await vi.waitFor(async () => expect(await layerFiles()).toEqual([]), 10_000);
+    await expect.poll(() => layerFiles()).toEqual([]);
     expect(await readdir(join(dir, 'snapshots', 'held'))).toEqual([]);
   },
 );
@@ -123,9 +124,11 @@ test('a long chain is made short, reads the same, and is read so by the next sta
   const all = await lineage();
   const last = all.at(-1);
   if (last === undefined) throw new Error('no lineage');
-  await vi.waitFor(async () => {
-    for (const { record } of all) expect(await depth(record.id)).toBeLessThanOrEqual(10);
-  }, 20_000);
+  const depths = () => Promise.all(all.map(({ record }) => depth(record.id)));
+  // A layer may go between its name and its header.
+  await expect
+    .poll(async () => Math.max(...(await depths().catch(() => [Infinity]))))
+    .toBeLessThanOrEqual(10);
   for (const [at, snapshot] of all.entries()) if (at % 6 === 1) await check(snapshot, at + 1);
   await snapshots[Symbol.asyncDispose]();
   snapshots = await open();
@@ -147,7 +150,7 @@ test('a snapshot whose chain is made short just now is whole all the time', asyn
       expect(await snapshots.uniqueBytes(last.record.id)).toBeGreaterThan(0);
     }
   }
-  expect(checks).toBeGreaterThan(DEEP);
+  expect(checks).toBeGreaterThanOrEqual(DEEP);
 });
 
 test('a machine that runs keeps the layers it stands on, when its snapshot and those before it are gone', async () => {
@@ -175,7 +178,7 @@ test('bytes shared with another snapshot are not counted as its own', async () =
 async function depth(id: string): Promise<number> {
   const layers = join(dir, 'snapshots', 'layers');
   let count = 0;
-  for (let path: string | undefined = join(layers, `${id}.qcow2`); path?.startsWith(layers); count += 1)
+  for (let path = join(layers, `${id}.qcow2`); path.startsWith(layers); count += 1)
     path = (await readLayerHeader(path)).backing;
   return count;
 }

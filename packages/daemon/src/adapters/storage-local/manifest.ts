@@ -10,6 +10,12 @@ const FORMAT = 1;
 
 const Count = z.int().nonnegative();
 
+// What is more is no size of a machine; what is no address would be something else on QEMU's command line.
+const Vcpus = z.int().min(1).max(1024);
+const MemoryMib = z.int().min(1).max(1_048_576);
+const Mac = z.string().regex(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/);
+const Cidrs = z.array(z.cidrv4());
+
 /** `manifest.json` of a snapshot's directory: its record, and what its files have to look like. */
 const Manifest = z.object({
   format: z.literal(FORMAT),
@@ -23,17 +29,17 @@ const Manifest = z.object({
   name: z.string().nullable(),
   tags: z.record(z.string(), z.string()),
   pool_id: z.string().nullable().optional(),
-  vcpu_count: Count,
-  mem_size_mib: Count,
+  vcpu_count: Vcpus,
+  mem_size_mib: MemoryMib,
   egress: z
     .object({
       mode: z.enum(['allow_all', 'deny_all']),
-      allow_cidrs: z.array(z.string()),
-      deny_cidrs: z.array(z.string()),
+      allow_cidrs: Cidrs,
+      deny_cidrs: Cidrs,
     })
     .nullable(),
   image_id: z.string().nullable(),
-  drives: z.array(z.object({ id: z.string(), read_only: z.boolean() })),
+  drives: z.array(z.object({ id: z.uuid(), read_only: z.boolean(), content_mark: z.string().optional() })),
   mounts: z
     .array(
       z.object({
@@ -48,13 +54,12 @@ const Manifest = z.object({
   rate_limit: z
     .object({ bandwidth_bytes_per_sec: Count.nullable(), ops_per_sec: Count.nullable() })
     .nullable(),
+  // Some name a device as well, which says nothing: any will do.
   lease: z.object({
-    slot: Count,
-    tap: z.string(),
-    mac: z.string(),
-    address: z.string(),
-    prefix_length: Count,
-    gateway: z.string(),
+    mac: Mac,
+    address: z.ipv4(),
+    prefix_length: z.int().min(0).max(32),
+    gateway: z.ipv4(),
   }),
   vmm: z.object({
     monitor: z.string(),
@@ -108,7 +113,10 @@ function toRecord(manifest: Manifest): SnapshotRecord {
       ? { mode: egress.mode, allowCidrs: egress.allow_cidrs, denyCidrs: egress.deny_cidrs }
       : undefined,
     imageId: manifest.image_id ?? undefined,
-    drives: manifest.drives.map(({ id, read_only: readOnly }) => ({ id, readOnly })),
+    // One that was not marked passes for written since.
+    drives: manifest.drives.map(({ id, read_only: readOnly, content_mark: contentMark = '' }) => ({
+      ...{ id, readOnly, contentMark },
+    })),
     mounts: manifest.mounts.map(({ mount_path: mountPath, read_only: readOnly, ...mount }) => ({
       ...mount,
       mountPath,
@@ -120,9 +128,7 @@ function toRecord(manifest: Manifest): SnapshotRecord {
           opsPerSec: limit.ops_per_sec ?? undefined,
         }
       : undefined,
-    lease: {
-      slot: lease.slot,
-      tap: lease.tap,
+    identity: {
       mac: lease.mac,
       address: lease.address,
       prefixLength: lease.prefix_length,
@@ -134,7 +140,7 @@ function toRecord(manifest: Manifest): SnapshotRecord {
 }
 
 function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
-  const { egress, lease, rateLimit: limit } = record;
+  const { egress, identity, rateLimit: limit } = record;
   return {
     format: FORMAT,
     id: record.id,
@@ -153,7 +159,9 @@ function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
       ? { mode: egress.mode, allow_cidrs: [...egress.allowCidrs], deny_cidrs: [...egress.denyCidrs] }
       : null,
     image_id: record.imageId ?? null,
-    drives: record.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
+    drives: record.drives.map(({ id, readOnly, contentMark }) => ({
+      ...{ id, read_only: readOnly, content_mark: contentMark },
+    })),
     mounts: record.mounts.map(({ id, bucket, endpoint, mountPath, readOnly }) => ({
       id,
       bucket,
@@ -165,12 +173,10 @@ function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
       ? { bandwidth_bytes_per_sec: limit.bandwidthBytesPerSec ?? null, ops_per_sec: limit.opsPerSec ?? null }
       : null,
     lease: {
-      slot: lease.slot,
-      tap: lease.tap,
-      mac: lease.mac,
-      address: lease.address,
-      prefix_length: lease.prefixLength,
-      gateway: lease.gateway,
+      mac: identity.mac,
+      address: identity.address,
+      prefix_length: identity.prefixLength,
+      gateway: identity.gateway,
     },
     vmm: { ...record.vmm },
     agent_generation: record.agentGeneration,

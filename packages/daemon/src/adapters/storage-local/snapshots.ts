@@ -1,9 +1,10 @@
-import { access, mkdir, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../lib/errors.ts';
 import { NoSpace } from '../../ports/snapshots.ts';
 import type {
   FoundSnapshots,
+  MemoryCopy,
   SnapshotDraft,
   SnapshotFault,
   SnapshotRecord,
@@ -13,6 +14,7 @@ import type {
 import type { MachineFiles } from '../../ports/storage.ts';
 import { LocalDraft, sha256, SNAPSHOT_FILES, snapshotHolder } from './draft.ts';
 import { Archive } from './archive.ts';
+import { allocated, canRename, exists } from './files.ts';
 import { Layers } from './layers.ts';
 import { machineFiles } from './machine-files.ts';
 import { MANIFEST, readManifest, writeManifest } from './manifest.ts';
@@ -152,7 +154,10 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     try {
       const { files } = await readManifest(this.#dir(record.id));
       signal.throwIfAborted();
-      return (await this.#sizeFault(record, files)) ?? (await this.#contentFault(record.id, files));
+      const fault = (await this.#sizeFault(record, files)) ?? (await this.#contentFault(record.id, files));
+      if (fault !== undefined) return fault;
+      await Promise.all(this.#layers.chain(record.id).map((layer) => this.#layers.check(layer)));
+      return undefined;
     } catch (error) {
       signal.throwIfAborted();
       return { what: 'files', recorded: 'whole', actual: reasonOf(error) };
@@ -174,9 +179,9 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     }
   }
 
-  async copyMemory({ record, memory }: StoredSnapshot, to: string, signal: AbortSignal): Promise<void> {
+  async copyMemory({ record, memory }: StoredSnapshot, to: string, signal: AbortSignal): Promise<MemoryCopy> {
     if (memory === undefined) throw new Error(`snapshot ${record.id} has no memory file`);
-    await copyMemory(memory, to, signal);
+    return copyMemory(memory, to, signal);
   }
 
   async removeMachine(id: string): Promise<void> {
@@ -280,35 +285,4 @@ function filesOf({ state, memory }: StoredSnapshot): string[] {
 
 function machineHolder(id: string): string {
   return `machine ${id}`;
-}
-
-async function allocated(path: string): Promise<number> {
-  try {
-    return (await stat(path)).blocks * 512;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Found out by trying: two mounts of one file system look like one and are not. */
-async function canRename(from: string, to: string): Promise<boolean> {
-  const [here, there] = [join(from, '.trial'), join(to, '.trial')];
-  await writeFile(here, '');
-  try {
-    await rename(here, there);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EXDEV') return false;
-    throw error;
-  } finally {
-    await Promise.all([rm(here, { force: true }), rm(there, { force: true })]);
-  }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Child, describeExit } from '../../lib/child.ts';
+import type { Exit } from '../../lib/child.ts';
 import { run } from '../../lib/run.ts';
 import type { Accelerator } from '../../ports/vmm.ts';
 import { accelerationArgs, BARE_ARGS, qemuBinary } from './argv.ts';
@@ -13,11 +14,18 @@ import { accelerationArgs, BARE_ARGS, qemuBinary } from './argv.ts';
 const SILENCE_MS = 1000;
 // From the first line on it is only a matter of speed: 100 ms on a processor of today, seconds where KVM is nested.
 const TRIAL_MS = 10_000;
+// On a host that is slow or busy a guest is given as many times what QEMU takes to print its version: 15 ms on a processor of
+// today. Where the host itself is emulated the first line takes ten times as long as that, and all of it a hundred times.
+const SILENCE_VERSIONS = 40;
+const TRIAL_VERSIONS = 200;
+// One that got on in that time gets as much again: others may have come to use the host since its speed was measured.
+const TRIAL_ROUNDS = 6;
 
 // A kernel without a root disk comes all the way up to this, and then reboots, which ends QEMU.
 const CAME_UP = 'Unable to mount root fs';
+// Of what it says on the way, notices alone: each character takes a nested guest milliseconds.
 const TRIAL_COMMAND_LINE =
-  'console=ttyS0 earlyprintk=serial,ttyS0 reboot=t panic=-1 no_timer_check root=/dev/none';
+  'console=ttyS0 loglevel=6 earlyprintk=serial,ttyS0 reboot=t panic=-1 no_timer_check root=/dev/none';
 
 const Verdict = z.object({ key: z.string(), fault: z.string().nullable() });
 type Verdict = z.output<typeof Verdict>;
@@ -82,31 +90,49 @@ async function readVerdict(path: string): Promise<Verdict | undefined> {
 /** Null when an ordinary guest comes up under KVM, else what went wrong. */
 async function tryKvm(kernel: string, signal: AbortSignal): Promise<string | null> {
   let output = '';
+  let exit: Exit | undefined;
+  const cameUp = Promise.withResolvers<true>();
+  const hear = (chunk: Buffer) => {
+    output += chunk.toString('latin1');
+    if (output.includes(CAME_UP)) cameUp.resolve(true);
+  };
+  const versionMs = await timeVersion(signal);
+  const silenceMs = Math.max(SILENCE_MS, SILENCE_VERSIONS * versionMs);
+  const roundMs = Math.max(TRIAL_MS, TRIAL_VERSIONS * versionMs);
   const dir = await mkdtemp(join(tmpdir(), 'atoll-kvm-'));
   try {
-    const child = await Child.spawn(qemuBinary(), trialArgs(kernel), {
-      cwd: dir,
-      onOutput: (chunk) => (output += chunk.toString('latin1')),
-    });
+    const child = await Child.spawn(qemuBinary(), trialArgs(kernel), { cwd: dir, onOutput: hear });
+    const over = Promise.race([child.exited.then(() => true as const), cameUp.promise]);
     try {
-      await endsWithin(child, SILENCE_MS, signal);
-      if (child.exit === undefined && !output.includes('Linux version'))
-        return 'a guest started and gave no sign of life within a second';
-      await endsWithin(child, TRIAL_MS, signal);
+      const isOver = await within(over, silenceMs, signal);
+      if (!isOver && !output.includes('Linux version'))
+        return `a guest started and gave no sign of life within ${Math.ceil(silenceMs / 1000)} s`;
+      for (let round = 0, said = 0; round < TRIAL_ROUNDS && output.length > said; round += 1) {
+        said = output.length;
+        if (await within(over, roundMs, signal)) break;
+      }
     } finally {
+      exit = child.exit;
       await child.kill();
     }
     if (output.includes(CAME_UP)) return null;
-    const how = child.exit === undefined ? 'did not come up' : `ended (${describeExit(child.exit)})`;
+    const how = exit === undefined ? 'did not come up' : `ended (${describeExit(exit)})`;
     return `a trial guest ${how}: ${lastLine(output)}`;
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
-/** Waits for a process to end, but not for ever. The timer that is left over keeps no daemon from ending. */
-async function endsWithin(child: Child, ms: number, signal: AbortSignal): Promise<void> {
-  await Promise.race([child.exited, sleep(ms, undefined, { signal, ref: false })]);
+/** How fast the host is just now: what QEMU takes to print its version, in milliseconds. */
+async function timeVersion(signal: AbortSignal): Promise<number> {
+  const start = performance.now();
+  await run(qemuBinary(), ['--version'], signal);
+  return performance.now() - start;
+}
+
+/** Waits for a promise, but not for ever: false then. The timer that is left over keeps no daemon from ending. */
+async function within(promise: Promise<true>, ms: number, signal: AbortSignal): Promise<boolean> {
+  return Promise.race([promise, sleep(ms, false, { signal, ref: false })]);
 }
 
 function trialArgs(kernel: string): string[] {

@@ -35,6 +35,12 @@ test('the clock rate is told to an emulated guest, and only to one', () => {
   expect(valuesOf(kvm, '-cpu')).toEqual(['host']);
 });
 
+test('only an emulated guest has fixed addresses', () => {
+  expect(valuesOf(machineArgs(spec, guest), '-append')[0]).toContain(' norandmaps');
+  const kvm = machineArgs(spec, { ...guest, accelerator: 'kvm' });
+  expect(valuesOf(kvm, '-append')[0]).not.toContain('norandmaps');
+});
+
 test('memory is a file mapped shared; a frozen one is mapped copy-on-write', () => {
   expect(valuesOf(machineArgs(spec, guest), '-object')[0]).toContain('mem-path=/state/a,,b/memory,share=on');
   const args = machineArgs(spec, guest, { incoming: true, frozenMemory: '/frozen' });
@@ -48,7 +54,7 @@ test('sockets have short relative names', () => {
   expect(args).toContain('path=qmp.sock');
 });
 
-test('drives keep their order behind the root disk, honour flushes, and are read-only where asked', () => {
+test('drives are units of one controller, honour flushes, and are read-only where asked', () => {
   const drives = [
     { path: '/d/a', serial: 'aa', readOnly: false },
     { path: '/d/b', serial: 'bb', readOnly: true },
@@ -59,8 +65,14 @@ test('drives keep their order behind the root disk, honour flushes, and are read
   expect(root).toContain(limit);
   expect(first).toBe(`id=drive0,file=/d/a,format=raw,if=none,discard=unmap,${limit}`);
   expect(second).toBe(`id=drive1,file=/d/b,format=raw,if=none,read-only=on,${limit}`);
-  expect(valuesOf(args, '-device').filter((device) => device.includes('serial='))).toEqual([
-    expect.stringContaining('drive=drive0,serial=aa,werror=report'),
-    expect.stringContaining('drive=drive1,serial=bb,werror=report'),
+  expect(valuesOf(args, '-device').filter((device) => device.includes('scsi'))).toEqual([
+    'virtio-scsi-device,id=drives',
+    'scsi-hd,id=unit0,bus=drives.0,scsi-id=0,lun=0,drive=drive0,serial=aa,werror=report,rerror=report',
+    'scsi-hd,id=unit1,bus=drives.0,scsi-id=0,lun=1,drive=drive1,serial=bb,werror=report,rerror=report',
   ]);
+});
+
+test('without drives there is no controller', () => {
+  for (const none of [spec, { ...spec, drives: [] }])
+    expect(valuesOf(machineArgs(none, guest), '-device').join(' ')).not.toContain('scsi');
 });

@@ -24,9 +24,13 @@ export function qemuBinary(): string {
 /** Nehalem has no ERMS and FSRM, which halve copies under emulation. */
 export const EMULATED_CPU = 'Nehalem';
 
+/** What the emulator keeps of translated code in a jail, whose memory is limited; QEMU's own choice is up to 1 GiB. */
+export const JAILED_TB_MIB = 256;
+
 /** Arguments that choose how instructions are run. */
-export function accelerationArgs(accelerator: Accelerator): string[] {
-  return accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg', '-cpu', EMULATED_CPU];
+export function accelerationArgs(accelerator: Accelerator, tbMib?: number): string[] {
+  if (accelerator === 'kvm') return ['-accel', 'kvm', '-cpu', 'host'];
+  return ['-accel', tbMib === undefined ? 'tcg' : `tcg,tb-size=${tbMib}`, '-cpu', EMULATED_CPU];
 }
 
 /** How a machine comes to its state. */
@@ -35,6 +39,15 @@ export interface Origin {
   readonly incoming: boolean;
   /** Maps this file's memory copy-on-write instead of a file of its own. */
   readonly frozenMemory?: string | undefined;
+  /** In a jail it opens no socket and no tap, but is handed them as these descriptors. */
+  readonly handed?: HandedDescriptors | undefined;
+}
+
+/** Descriptors that a monitor finds open when it starts. */
+export interface HandedDescriptors {
+  readonly tap: number;
+  readonly agent: number;
+  readonly qmp: number;
 }
 
 /** Nothing but what is asked for: no default devices, no user configuration, no display; a reboot ends the process. */
@@ -56,14 +69,20 @@ export function kernelCommandLine({ accelerator, tscKhz }: GuestSettings): strin
   const common = `console=ttyS0 quiet reboot=t panic=-1 no_timer_check root=/dev/vda rw ${noIdleLinks}`;
   if (accelerator === 'kvm') return common;
   // The emulated APIC timer runs at 1 GHz: measuring it takes 200 ms (guest/kernel/README.md). Without patching the kernel
-  // for one processor a boot is 100 ms shorter.
-  const emulated = `${common} lapic_timer_khz=1000000 noreplace-smp`;
+  // for one processor a boot is 100 ms shorter. Code at another address is translated anew, so that a random one for each
+  // start of a program triples what the start takes (ADR 30).
+  const emulated = `${common} lapic_timer_khz=1000000 noreplace-smp norandmaps`;
   return tscKhz === undefined ? emulated : `${emulated} tsc_early_khz=${tscKhz} tsc=reliable`;
 }
 
 /** What a machine's process shows in its command line: the next daemon finds it by that. */
 export function machineName(id: string): string {
   return `atoll-${id}`;
+}
+
+/** What the control socket knows a drive's device by; drives are counted from 0, in the order of the specification. */
+export function driveDevice(unit: number): string {
+  return `unit${unit}`;
 }
 
 /** The whole command line of one machine's QEMU, without the program. Relative paths are taken from the machine's directory. */
@@ -75,7 +94,7 @@ export function machineArgs(
   return [
     ...['-name', machineName(spec.id)],
     ...['-M', 'microvm,acpi=off,rtc=on,memory-backend=mem'],
-    ...accelerationArgs(guest.accelerator),
+    ...accelerationArgs(guest.accelerator, origin.handed && JAILED_TB_MIB),
     ...['-m', String(spec.memSizeMib), '-smp', String(spec.vcpuCount)],
     ...BARE_ARGS,
     ...SECCOMP_ARGS,
@@ -84,10 +103,10 @@ export function machineArgs(
     ...['-kernel', guest.kernel, '-initrd', guest.initramfs, '-append', kernelCommandLine(guest)],
     ...['-serial', 'stdio'],
     ...diskArgs('root', spec.rootDisk, spec.rateLimit),
-    ...(spec.drives ?? []).flatMap((drive, place) => driveArgs(`drive${place}`, drive, spec.rateLimit)),
-    ...nicArgs(spec.nic),
+    ...drivesArgs(spec.drives ?? [], spec.rateLimit),
+    ...nicArgs(spec.nic, origin.handed?.tap),
     ...['-object', 'rng-random,id=entropy,filename=/dev/urandom', '-device', 'virtio-rng-device,rng=entropy'],
-    ...['-chardev', `socket,id=agent,path=${MACHINE_FILES.agent},server=on,wait=off`],
+    ...['-chardev', `socket,id=agent,${listening(MACHINE_FILES.agent, origin.handed?.agent)}`],
     ...[
       '-device',
       'virtio-serial-device,id=serial',
@@ -96,11 +115,16 @@ export function machineArgs(
     ],
     ...[
       '-chardev',
-      `socket,id=qmp,path=${MACHINE_FILES.qmp},server=on,wait=off`,
+      `socket,id=qmp,${listening(MACHINE_FILES.qmp, origin.handed?.qmp)}`,
       '-mon',
       'chardev=qmp,mode=control',
     ],
   ];
+}
+
+/** A socket that waits for the daemon. */
+function listening(name: string, handed: number | undefined): string {
+  return `${handed === undefined ? `path=${name}` : `fd=${handed}`},server=on,wait=off`;
 }
 
 /** Memory is a file mapped shared, so that a saved state need not hold it; a frozen file's is mapped copy-on-write. */
@@ -119,10 +143,11 @@ function escaped(path: string): string {
  * A tap that exists already. An announcement of QEMU's own after a restore would deadlock a guest that changes its card just
  * then, and nobody listens to it: the bridge knows where each card is.
  */
-function nicArgs(nic: Nic | undefined): string[] {
+function nicArgs(nic: Nic | undefined, handed: number | undefined): string[] {
   if (nic === undefined) return [];
+  const tap = handed === undefined ? `ifname=${nic.tap},script=no,downscript=no` : `fd=${handed}`;
   return [
-    ...['-netdev', `tap,id=nic,ifname=${nic.tap},script=no,downscript=no`],
+    ...['-netdev', `tap,id=nic,${tap}`],
     ...['-device', `virtio-net-device,netdev=nic,mac=${nic.mac},guest_announce=off`],
   ];
 }
@@ -142,14 +167,28 @@ function diskArgs(id: string, path: string, limit: RateLimit | undefined): strin
 }
 
 /**
+ * All drives are units of one SCSI controller, since a microvm without ACPI has eight slots for virtio devices. Without drives
+ * there is no controller.
+ */
+function drivesArgs(drives: readonly MachineDrive[], limit: RateLimit | undefined): string[] {
+  if (drives.length === 0) return [];
+  return [
+    ...['-device', 'virtio-scsi-device,id=drives'],
+    ...drives.flatMap((drive, unit) => driveArgs(unit, drive, limit)),
+  ];
+}
+
+/**
  * A disk that outlives its machine: QEMU's own cache mode hands a flush of the guest on to the host's disk. What the host cannot
  * write is an error to the guest; a machine that stops instead would not answer any more.
  */
-function driveArgs(id: string, drive: MachineDrive, limit: RateLimit | undefined): string[] {
+function driveArgs(unit: number, drive: MachineDrive, limit: RateLimit | undefined): string[] {
+  const id = `drive${unit}`;
+  const place = `id=${driveDevice(unit)},bus=drives.0,scsi-id=0,lun=${unit}`;
   const access = drive.readOnly ? 'read-only=on' : 'discard=unmap';
   return [
     ...['-drive', `id=${id},file=${escaped(drive.path)},format=raw,if=none,${access}${throttling(limit)}`],
-    ...['-device', `virtio-blk-device,drive=${id},serial=${drive.serial},werror=report,rerror=report`],
+    ...['-device', `scsi-hd,${place},drive=${id},serial=${drive.serial},werror=report,rerror=report`],
   ];
 }
 

@@ -5,7 +5,8 @@ import { describeExit } from '../../lib/child.ts';
 import type { Deadline } from '../../lib/deadline.ts';
 import type { Ring } from '../../lib/ring.ts';
 import type { Machine, SavedState } from '../../ports/vmm.ts';
-import { MACHINE_FILES } from './argv.ts';
+import { driveDevice, MACHINE_FILES } from './argv.ts';
+import { FD } from './jail/plan.ts';
 import { agreeOn, migrated } from './migration.ts';
 import { QmpClient } from './qmp.ts';
 import type { EventSink } from './qmp.ts';
@@ -17,6 +18,9 @@ const CONNECT_RETRY_MS = 4;
 // What a person reads of a console in an error message.
 const QUOTED_LINES = 12;
 
+// To the monitor 0 is none.
+const NO_LIMIT = { bps: 0, bps_rd: 0, bps_wr: 0, iops: 0, iops_rd: 0, iops_wr: 0 };
+
 /** A QEMU that was started. */
 export interface QemuProcess {
   readonly child: Child;
@@ -25,6 +29,10 @@ export interface QemuProcess {
   readonly dir: string;
   /** Whether its memory is a file of its own that holds all of it. */
   readonly ownMemory: boolean;
+  /** How many drives it has. */
+  readonly drives: number;
+  /** Gives back what was taken for it; to be called once it has ended. Never rejects. */
+  release(): Promise<void>;
 }
 
 /** One QEMU process and its control socket. */
@@ -36,12 +44,14 @@ export class QemuMachine implements Machine {
   readonly #qmp: QmpClient;
   readonly #stateSocket: string;
   readonly #ownMemory: boolean;
+  readonly #drives: number;
 
   private constructor(process: QemuProcess, qmp: QmpClient, exited: Promise<string>) {
     this.#child = process.child;
     this.#console = process.console;
     this.#qmp = qmp;
     this.#ownMemory = process.ownMemory;
+    this.#drives = process.drives;
     this.#stateSocket = join(process.dir, MACHINE_FILES.state);
     this.agentSocket = join(process.dir, MACHINE_FILES.agent);
     this.exited = exited;
@@ -55,8 +65,9 @@ export class QemuMachine implements Machine {
       if (event === 'SHUTDOWN' && data.guest === true) guestEnded = true;
     };
     const qmp = await connectWhenReady(child, console, join(dir, MACHINE_FILES.qmp), onEvent, deadline);
-    const exited = child.exited.then((exit) => {
+    const exited = child.exited.then(async (exit) => {
       qmp.close();
+      await process.release();
       return guestEnded ? 'its guest shut down' : `its VM ended (${describeExit(exit)})`;
     });
     return new QemuMachine(process, qmp, exited);
@@ -90,12 +101,21 @@ export class QemuMachine implements Machine {
 
   async load({ file, holdsMemory }: SavedState, { signal }: Deadline): Promise<void> {
     await agreeOn(this.#qmp, !holdsMemory, signal);
-    await this.#qmp.execute('migrate-incoming', { uri: `unix:${MACHINE_FILES.state}` }, signal);
-    await sendState(this.#stateSocket, file, () => migrated(this.#qmp, signal), signal);
+    const { channel } = this.#child;
+    const uri = channel === undefined ? `unix:${MACHINE_FILES.state}` : `fd:${FD.state}`;
+    await this.#qmp.execute('migrate-incoming', { uri }, signal);
+    const to = channel ?? this.#stateSocket;
+    await sendState(to, file, () => migrated(this.#qmp, signal), signal);
+  }
+
+  async liftDriveLimits({ signal }: Deadline): Promise<void> {
+    for (let unit = 0; unit < this.#drives; unit += 1)
+      await this.#qmp.execute('block_set_io_throttle', { id: driveDevice(unit), ...NO_LIMIT }, signal);
   }
 
   async stop(): Promise<void> {
     await this.#child.kill();
+    await this.exited;
   }
 }
 

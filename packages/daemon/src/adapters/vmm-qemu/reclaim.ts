@@ -41,8 +41,12 @@ async function isMachine(pid: number, names: ReadonlySet<string>): Promise<boole
     // Empty for a dead process that nobody has waited for.
     const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
     const name = args[args.indexOf('-name') + 1];
-    // setpriv is what a machine's process is until it has become QEMU.
-    return /(qemu-system-[^/]*|setpriv)$/.test(args[0] ?? '') && name !== undefined && names.has(name);
+    // The others are what a machine's process is until it has become QEMU, and bwrap is what holds a jail.
+    return (
+      /(qemu-system-[^/]*|setpriv|perl|prlimit|bwrap)$/.test(args[0] ?? '') &&
+      name !== undefined &&
+      names.has(name)
+    );
   } catch {
     return false; // Gone.
   }

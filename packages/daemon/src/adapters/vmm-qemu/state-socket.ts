@@ -3,6 +3,7 @@ import { access, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connectUnix, withShortPath } from '../../lib/socket-path.ts';
 
@@ -38,17 +39,17 @@ export async function receiveState(
 }
 
 /**
- * Sends a file to the unix socket that QEMU listens on. `taken` settles when all is taken in, and alone tells whether it was: QEMU
+ * Sends a file to the unix socket that QEMU listens on, or to the one it was handed. `taken` settles when all is taken in, and alone tells whether it was: QEMU
  * may close the socket before this end has seen its own last write done, and takes a file that was cut off for a failure.
  */
 export async function sendState(
-  path: string,
+  to: string | Duplex,
   file: string,
   taken: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   await access(file);
-  const socket = await connectUnix(path, signal);
+  const socket = typeof to === 'string' ? await connectUnix(to, signal) : to;
   pipeline(createReadStream(file), socket, { signal }).catch(() => undefined);
   await taken();
 }

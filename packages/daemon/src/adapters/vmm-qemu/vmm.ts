@@ -5,6 +5,9 @@ import type { Accelerator, Machine, MachineSpec, Vmm, VmmProfile } from '../../p
 import { detectAccelerator, hostTscKhz } from './accelerator.ts';
 import { machineArgs, qemuBinary } from './argv.ts';
 import type { GuestSettings, Origin } from './argv.ts';
+import { Jail } from './jail/jail.ts';
+import type { JailOptions } from './jail/jail.ts';
+import { FD } from './jail/plan.ts';
 import { QemuMachine } from './machine.ts';
 import { profileOf } from './profile.ts';
 import { killMachines } from './reclaim.ts';
@@ -20,6 +23,16 @@ export interface QemuOptions {
   readonly accelerator: Accelerator | 'auto';
   /** Where the outcome of that trial is remembered. */
   readonly stateDir: string;
+  /** Undefined: machines run as the daemon's own user, with its view of the host. */
+  readonly jail?: Omit<JailOptions, 'accelerator' | 'monitor' | 'stateDir'> | undefined;
+  /** Hears of what is left of a machine that ended. */
+  readonly onFault?: ((id: string, error: unknown) => void) | undefined;
+}
+
+/** How a monitor is started, and what is to be done once it has ended. */
+interface Place {
+  readonly command: readonly string[];
+  release(): Promise<void>;
 }
 
 /** Runs each machine as a QEMU process of its own: microvm machine type, QEMU 7.2 or later. */
@@ -29,14 +42,26 @@ export class QemuVmm implements Vmm {
 
   /** Why machines are emulated although KVM was looked for. */
   readonly kvmFault: string | undefined;
+  readonly #jail: Jail | undefined;
+  readonly #onFault: (id: string, error: unknown) => void;
 
-  private constructor(guest: GuestSettings, profile: VmmProfile, kvmFault: string | undefined) {
+  private constructor(
+    guest: GuestSettings,
+    profile: VmmProfile,
+    { kvmFault, jail, onFault = () => undefined }: Pick<QemuOptions, 'onFault'> & Found,
+  ) {
     this.#guest = guest;
     this.profile = profile;
     this.kvmFault = kvmFault;
+    this.#jail = jail;
+    this.#onFault = onFault;
   }
 
-  /** Finds out what guests can run on. Rejects when KVM is demanded and does not work. */
+  get jailed(): boolean {
+    return this.#jail !== undefined;
+  }
+
+  /** Finds out what guests can run on. Rejects when KVM is demanded and does not work, and when jails are and cannot be made. */
   static async create(options: QemuOptions, deadline: Deadline): Promise<QemuVmm> {
     const { kernel, initramfs } = options;
     const { accelerator, kvmFault } = await detectAccelerator(
@@ -46,7 +71,14 @@ export class QemuVmm implements Vmm {
       deadline.signal,
     );
     const profile = await profileOf(accelerator, kernel, deadline.signal);
-    return new QemuVmm({ kernel, initramfs, accelerator, tscKhz: await hostTscKhz() }, profile, kvmFault);
+    const jail =
+      options.jail &&
+      (await Jail.open(
+        { ...options.jail, accelerator, monitor: qemuBinary(), stateDir: options.stateDir },
+        deadline.signal,
+      ));
+    const guest = { kernel, initramfs, accelerator, tscKhz: await hostTscKhz() };
+    return new QemuVmm(guest, profile, { kvmFault, jail, onFault: options.onFault });
   }
 
   boot(spec: MachineSpec, deadline: Deadline): Promise<Machine> {
@@ -60,20 +92,47 @@ export class QemuVmm implements Vmm {
   async #start(spec: MachineSpec, origin: Origin, deadline: Deadline): Promise<Machine> {
     deadline.signal.throwIfAborted();
     const console = new Ring(CONSOLE_BYTES);
-    const child = await Child.spawn(qemuBinary(), machineArgs(spec, this.#guest, origin), {
+    const place = await this.#placeFor(spec, origin);
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => place.release());
+    const [file = '', ...args] = place.command;
+    const child = await Child.spawn(file, args, {
       cwd: spec.dir,
       onOutput: (chunk) => console.push(chunk),
+      confinesItself: this.jailed,
+      channel: this.jailed && origin.incoming,
     });
-    try {
-      const ownMemory = origin.frozenMemory === undefined;
-      return await QemuMachine.attach({ child, console, dir: spec.dir, ownMemory }, deadline);
-    } catch (error) {
-      await child.kill();
-      throw error;
-    }
+    stack.defer(() => child.kill());
+    const ownMemory = origin.frozenMemory === undefined;
+    const drives = spec.drives?.length ?? 0;
+    const release = () => place.release().catch((error: unknown) => this.#onFault(spec.id, error));
+    const qemu = { child, console, dir: spec.dir, ownMemory, drives, release };
+    const machine = await QemuMachine.attach(qemu, deadline);
+    stack.move();
+    return machine;
   }
 
-  reclaim(machinesDir: string): Promise<readonly number[]> {
-    return killMachines(machinesDir);
+  /** All that a jail changes about a start is here. */
+  async #placeFor(spec: MachineSpec, origin: Origin): Promise<Place> {
+    if (this.#jail === undefined)
+      return { command: [qemuBinary(), ...machineArgs(spec, this.#guest, origin)], release: nothing };
+    if (origin.frozenMemory !== undefined)
+      throw new Error('a jailed machine maps no memory but its own: QEMU would have to be let write to it');
+    return this.#jail.admit(spec, machineArgs(spec, this.#guest, { ...origin, handed: FD }));
   }
+
+  async reclaim(machinesDir: string): Promise<readonly number[]> {
+    const pids = await killMachines(machinesDir);
+    await this.#jail?.sweep();
+    return pids;
+  }
+}
+
+interface Found {
+  readonly kvmFault: string | undefined;
+  readonly jail: Jail | undefined;
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve();
 }

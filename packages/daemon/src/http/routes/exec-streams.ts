@@ -62,9 +62,10 @@ export function execStreamRoutes({ execStreams }: Services, upgrades: Upgrades):
         },
       },
       async (request, reply) => {
-        upgrades.require(request);
+        // First, so that a plain request too is told that there is no such session: browsers see no more of a handshake.
         const { session, stream } = execStreams.read(request.params.id, request.params.session_id);
         using _open = stream;
+        upgrades.require(request);
         await sendLog(session, stream, await upgrades.accept(request, reply));
       },
     );

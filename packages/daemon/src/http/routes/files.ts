@@ -84,7 +84,7 @@ export function fileRoutes({ guests }: Services): FastifyPluginCallbackZod {
       },
       async (request, reply) => {
         const signal = clientGone(reply);
-        const { body } = await guests.reach(request.params.id, (agent) =>
+        const { body } = await guests.open(request.params.id, (agent) =>
           agent.readFile(request.body.path, signal),
         );
         // Streamed: the file may be larger than the daemon's memory.

@@ -1,14 +1,18 @@
 import { METHODS } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { PreviewParams, PreviewPathParams } from '@atoll/contract/preview';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AtollError } from '../../lib/errors.ts';
+import { streamBodies } from '../bodies.ts';
 import { clientGone } from '../abort.ts';
 import type { ApiToken } from '../api-token.ts';
+import { KeptConnections } from '../guest-connections.ts';
 import { isNavigation, previewAddress } from '../preview-address.ts';
 import { guestHeaders } from '../proxy-headers.ts';
-import { proxy } from '../proxy.ts';
+import { proxy, StaleConnection } from '../proxy.ts';
+import type { ProxyCall } from '../proxy.ts';
 import { errorAnswers } from '../schemas.ts';
 import type { Services } from '../services.ts';
 import type { Upgrades } from '../upgrades.ts';
@@ -17,6 +21,17 @@ export interface PreviewOptions {
   /** Undefined: no token is asked for. */
   readonly token: ApiToken | undefined;
   readonly timeoutMs: number;
+}
+
+/** One request, by where it goes. */
+interface Preview {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly port: number;
+  readonly prefix: string;
+  readonly target: string;
+  /** Whether it may go over a connection that was used before. */
+  readonly mayKeep: boolean;
 }
 
 const PREVIEW = /^\/sandboxes\/[^/?]+\/preview\//;
@@ -28,6 +43,7 @@ export function previewRoutes(
   upgrades: Upgrades,
   { token, timeoutMs }: PreviewOptions,
 ): FastifyPluginCallbackZod {
+  const kept = new KeptConnections(previews, timeoutMs);
   const handle = async (
     request: FastifyRequest<{ Params: z.output<typeof PreviewParams>; Querystring: { token?: unknown } }>,
     reply: FastifyReply,
@@ -44,15 +60,32 @@ export function previewRoutes(
         return reply.redirect(prefix + target, 303);
       }
     }
-    const preview = await previews.connect(id, port, clientGone(reply));
-    const holdsToken = (text: string) => token?.isIn(text) === true;
-    const headers = guestHeaders(request.raw, { prefix, port, holdsToken });
-    await proxy({ preview, port, target, headers, timeoutMs }, request, reply, upgrades);
+    await serve(
+      { request, reply, port, prefix, target, mayKeep: !isHandshake && isRepeatable(request.raw) },
+      id,
+    );
     return reply;
   };
+  const serve = async ({ request, reply, port, prefix, target, mayKeep }: Preview, id: string) => {
+    using visit = previews.enter(id);
+    const ended = AbortSignal.any([clientGone(reply), visit.stream.left]);
+    const holdsToken = (text: string) => token?.isIn(text) === true;
+    const pass = (over: ProxyCall['over']) => {
+      const headers = guestHeaders(request.raw, { prefix, port, keepAlive: 'kept' in over, holdsToken });
+      return proxy({ visit, port, target, headers, timeoutMs, over, ended }, request, reply, upgrades);
+    };
+    if (mayKeep) {
+      try {
+        await pass({ kept: kept.of(visit.sandboxId) });
+        return;
+      } catch (error) {
+        if (!(error instanceof StaleConnection)) throw error;
+      }
+    }
+    await pass({ connection: await previews.connect(visit.sandboxId, port, timeoutMs, ended) });
+  };
   return (app, _options, done) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
+    streamBodies(app);
     passOnExpectations(app.server);
     const others = app.supportedMethods.filter((method) => !DOCUMENTED.includes(method));
     for (const [method, hide] of [[DOCUMENTED, false] as const, [others as HTTPMethods[], true] as const]) {
@@ -67,9 +100,10 @@ export function previewRoutes(
         description:
           'Everything is passed on as it is and streamed, WebSockets included; a query parameter `token` is for the daemon.',
         hide,
+        produces: ['*/*'],
         response: {
-          200: z.any().describe('What the server answers.'),
-          ...errorAnswers(401, 403, 404, 502, 504),
+          default: z.any().describe('What the server answers, whatever its status.'),
+          ...errorAnswers(400, 401, 403, 404, 409, 502, 504),
         },
       };
       app.route({
@@ -87,6 +121,12 @@ export function previewRoutes(
     }
     done();
   };
+}
+
+/** Whether a request may be sent again when its connection turns out to be dead: it has no body, and asks for nothing but an answer. */
+function isRepeatable({ method = '', headers }: IncomingMessage): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method) && !hasBody && headers.expect === undefined;
 }
 
 /** Lets every method that Node parses reach a preview. To be called before any route is made. */

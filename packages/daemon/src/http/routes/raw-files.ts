@@ -1,9 +1,10 @@
-import { PassThrough } from 'node:stream';
 import { RawFileQuery } from '@atoll/contract/files';
 import { SandboxParams } from '@atoll/contract/sandboxes';
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { streamBodies } from '../bodies.ts';
 import { clientGone } from '../abort.ts';
+import { passOn } from '../pass-on.ts';
 import type { Services } from '../services.ts';
 import { GUEST_ERRORS, NoContent } from '../schemas.ts';
 
@@ -13,8 +14,7 @@ const params = SandboxParams;
 /** Files as plain bytes, streamed both ways whatever their size: the body limit is for JSON. */
 export function rawFileRoutes({ guests }: Services): FastifyPluginCallbackZod {
   return (app, _options, done) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload));
+    streamBodies(app);
 
     app.get(
       '/sandboxes/:id/files',
@@ -32,7 +32,7 @@ export function rawFileRoutes({ guests }: Services): FastifyPluginCallbackZod {
       async (request, reply) => {
         const signal = clientGone(reply);
         const { path } = request.query;
-        const { size, body } = await guests.reach(request.params.id, (agent) => agent.readFile(path, signal));
+        const { size, body } = await guests.open(request.params.id, (agent) => agent.readFile(path, signal));
         void reply.type('application/octet-stream');
         if (size !== undefined) void reply.header('content-length', size);
         return reply.send(body);
@@ -52,18 +52,9 @@ export function rawFileRoutes({ guests }: Services): FastifyPluginCallbackZod {
       },
       async (request, reply) => {
         const signal = clientGone(reply);
-        // A pipe, since a refusal destroys what it was sent, and a connection must outlive that.
-        const content = new PassThrough();
-        request.raw.pipe(content);
-        try {
-          await guests.reach(request.params.id, (agent) =>
-            agent.writeFile(request.query.path, content, signal),
-          );
-        } catch (error) {
-          // The rest of the body is read and dropped: it stands before the connection's next request.
-          request.raw.unpipe(content).resume();
-          throw error;
-        }
+        await passOn(request.raw, (content) =>
+          guests.reach(request.params.id, (agent) => agent.writeFile(request.query.path, content, signal)),
+        );
         return reply.status(204).send(null);
       },
     );

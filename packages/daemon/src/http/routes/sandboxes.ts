@@ -100,7 +100,7 @@ function toItem(sandbox: Sandbox): SandboxItem {
         }
       : null,
     drives: sandbox.drives.map(({ id, readOnly }) => ({ id, read_only: readOnly })),
-    jailed: false,
+    jailed: sandbox.jailed,
     parent_snapshot_id: sandbox.parentSnapshotId ?? null,
   };
 }

@@ -45,8 +45,8 @@ export function tunnelRoutes({ tunnels }: Services, upgrades: Upgrades): Fastify
         },
       },
       async (request, reply) => {
-        upgrades.require(request);
         const tunnel = tunnels.get(request.params.id, request.params.tunnel_id);
+        upgrades.require(request);
         tunnel.assertFree();
         const socket = await upgrades.accept(request, reply);
         const bridge = new TunnelBridge(socket, tunnel.stream);

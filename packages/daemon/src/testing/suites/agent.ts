@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AgentLost } from '../../ports/agent.ts';
 import type { AgentSession, Command, GuestError } from '../../ports/agent.ts';
@@ -172,6 +173,42 @@ export function agentSuite(name: string, setUp: () => Promise<AgentUnderTest>): 
       ['moving what is not there', 'ENOENT', (to) => to.rename('/none', '/tmp/x', signal)],
     ])('%s is refused with %s', async (_what, errno, act) => {
       await expect(act(agent)).rejects.toThrow(refusedWith(errno));
+    });
+
+    test('a directory goes out as an archive and comes in from one', async () => {
+      await agent.mkdir('/tmp/tree/sub', true, signal);
+      await agent.writeFile('/tmp/tree/f', Buffer.alloc(100_000, 'abc'), signal, 0o600);
+      await agent.writeFile('/tmp/tree/sub/g', Buffer.from('g'), signal);
+      await agent.symlink('../f', '/tmp/tree/sub/l', signal);
+      const archive = await buffer((await agent.readArchive('/tmp/tree', signal)).body);
+      await agent.writeArchive('/tmp/made/anew', Readable.from([archive]), signal);
+      const list = async (path: string) =>
+        (await agent.listDir(path, signal)).map(({ name, mode }) => ({ name, mode }));
+      expect(await list('/tmp/made/anew')).toEqual(await list('/tmp/tree'));
+      expect(await list('/tmp/made/anew/sub')).toEqual(await list('/tmp/tree/sub'));
+      expect(await agent.readlink('/tmp/made/anew/sub/l', signal)).toBe('../f');
+      const { body } = await agent.readFile('/tmp/made/anew/f', signal);
+      expect((await buffer(body)).equals(Buffer.alloc(100_000, 'abc'))).toBe(true);
+    });
+
+    test('a single file goes out as an archive too', async () => {
+      await agent.writeFile('/tmp/alone', Buffer.from('alone'), signal);
+      const { body } = await agent.readArchive('/tmp/alone', signal);
+      await agent.writeArchive('/tmp/around', body, signal);
+      expect((await agent.listDir('/tmp/around', signal)).map(({ name }) => name)).toEqual(['alone']);
+    });
+
+    test('an archive that is none or leads out is refused', async () => {
+      const none = Readable.from([Buffer.alloc(2000, 'x')]);
+      await expect(agent.writeArchive('/tmp/x', none, signal)).rejects.toThrow(refusedWith('EINVAL'));
+      const above = pack();
+      above.entry({ name: '../above' }, 'x');
+      above.finalize();
+      const call = agent.writeArchive('/tmp/x', Readable.from(above), signal);
+      await expect(call).rejects.toThrow(refusedWith('EINVAL'));
+      await expect(call).rejects.toThrow('../above');
+      await expect(agent.readFile('/tmp/above', signal)).rejects.toThrow(refusedWith('ENOENT'));
+      await expect(agent.readArchive('/none', signal)).rejects.toThrow(refusedWith('ENOENT'));
     });
 
     test('one that was quiesced takes no calls until it is woken, and has forgotten nothing', async () => {

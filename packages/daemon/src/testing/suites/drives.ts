@@ -9,6 +9,7 @@ export interface DrivesUnderTest extends AsyncDisposable {
   readonly reopen: () => DriveStore;
   /** Leaves a drive as a writer does that is cut off. */
   readonly cutOff: (drive: StoredDrive) => Promise<void>;
+  readonly write: (drive: StoredDrive) => Promise<void>;
 }
 
 /** What every DriveStore keeps. */
@@ -42,6 +43,16 @@ export function drivesSuite(name: string, setUp: () => Promise<DrivesUnderTest>)
       await it.cutOff(torn);
       expect(await it.store.needsRecovery(whole)).toBe(false);
       expect(await it.store.needsRecovery(torn)).toBe(true);
+    });
+
+    test('the mark of its content changes with what is written, and with nothing else', async () => {
+      const [drive, other] = [await create(8), await create(8)];
+      const before = await it.store.contentMark(drive);
+      await it.store.needsRecovery(drive);
+      await it.write(other);
+      expect(await it.store.contentMark(drive)).toBe(before);
+      await it.write(drive);
+      expect(await it.store.contentMark(drive)).not.toBe(before);
     });
 
     test('what was given up leaves nothing', async () => {

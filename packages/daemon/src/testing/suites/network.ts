@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { EgressPolicy, HeldLease, Network, NetworkLease } from '../../ports/network.ts';
+import type { Network, NetworkIdentity, NetworkLease, NetworkRules } from '../../ports/network.ts';
 
 /** A Network, perhaps in another process: there even a lease is a matter of waiting. */
 export interface RemoteNetwork {
   lease(): Promise<NetworkLease>;
-  hold(lease: NetworkLease): Promise<boolean>;
-  applyEgress(...args: Parameters<Network['applyEgress']>): Promise<void>;
-  applyRateLimit(...args: Parameters<Network['applyRateLimit']>): Promise<void>;
-  release(lease: NetworkLease): Promise<void>;
-  reclaim(held: readonly HeldLease[]): Promise<readonly HeldLease[]>;
+  hold(identity: NetworkIdentity): Promise<boolean>;
+  attach(identity: NetworkIdentity): Promise<NetworkLease>;
+  open(...args: Parameters<Network['open']>): Promise<void>;
+  detach(lease: NetworkLease): Promise<void>;
+  release(identity: NetworkIdentity): Promise<void>;
+  reclaim(
+    held: readonly NetworkIdentity[],
+    used?: readonly NetworkIdentity[],
+  ): Promise<readonly NetworkIdentity[]>;
 }
 
 export interface NetworkUnderTest extends AsyncDisposable {
@@ -16,14 +20,17 @@ export interface NetworkUnderTest extends AsyncDisposable {
   readonly size: number;
 }
 
-const CLOSED: EgressPolicy = { mode: 'deny_all', allowCidrs: [], denyCidrs: [] };
-const LISTED: EgressPolicy = {
-  mode: 'allow_all',
-  allowCidrs: ['10.0.0.0/8'],
-  denyCidrs: ['10.1.0.0/16', '10.1.2.0/24'],
+const OPEN: NetworkRules = { egress: undefined, rateLimit: undefined };
+const CLOSED: NetworkRules = {
+  egress: { mode: 'deny_all', allowCidrs: [], denyCidrs: [] },
+  rateLimit: undefined,
+};
+const LISTED: NetworkRules = {
+  egress: { mode: 'allow_all', allowCidrs: ['10.0.0.0/8'], denyCidrs: ['10.1.0.0/16', '10.1.2.0/24'] },
+  rateLimit: undefined,
 };
 
-/** What every Network keeps. `setUp` makes one that has not been reclaimed, of at least three devices. */
+/** What every Network keeps. `setUp` makes one that has not been reclaimed, of at least three devices and many more addresses. */
 export function networkSuite(name: string, setUp: () => Promise<NetworkUnderTest>): void {
   describe(name, () => {
     const { signal } = new AbortController();
@@ -35,92 +42,131 @@ export function networkSuite(name: string, setUp: () => Promise<NetworkUnderTest
     });
     afterEach(() => it[Symbol.asyncDispose]());
 
-    const takeAll = async (count: number) => {
-      const leases: NetworkLease[] = [];
-      while (leases.length < count) leases.push(await network.lease());
-      return leases;
-    };
-
-    test('leases each device once, and says so when there is none', async () => {
-      await network.reclaim([]);
-      const leases = await takeAll(it.size);
-      for (const key of ['slot', 'tap', 'mac', 'address'] as const)
-        expect(new Set(leases.map((lease) => lease[key])).size).toBe(it.size);
-      await expect(network.lease()).rejects.toThrow(`all ${it.size} network devices are leased`);
-    });
-
-    test('leases a device again once it is released, after those that were free for longer', async () => {
-      await network.reclaim([]);
-      const [first, second] = await takeAll(it.size);
-      if (first === undefined || second === undefined) throw new Error('too few devices');
-      await network.release(second);
-      await network.release(first);
-      await network.release(first);
-      expect(await network.lease()).toEqual(second);
-      expect(await network.lease()).toEqual(first);
-      await expect(network.lease()).rejects.toThrow();
-    });
-
-    test('puts policies in force on what is leased, again and again, and on nothing else', async () => {
-      await network.reclaim([]);
-      const lease = await network.lease();
-      for (const policy of [undefined, CLOSED, LISTED, LISTED, undefined])
-        await network.applyEgress(lease, policy, signal);
-      await expect(network.applyEgress(lease, CLOSED, AbortSignal.abort())).rejects.toThrow('abort');
-      await network.release(lease);
-      await expect(network.applyEgress(lease, CLOSED, signal)).rejects.toThrow('is not leased');
-    });
-
-    test('limits what is leased, again and again, and nothing else', async () => {
-      await network.reclaim([]);
-      const lease = await network.lease();
-      const both = { bandwidthBytesPerSec: 10_000_000, opsPerSec: 100 };
-      for (const limit of [undefined, both, both, { opsPerSec: 1 }, { bandwidthBytesPerSec: 1 }, both])
-        await network.applyRateLimit(lease, limit, signal);
-      await expect(network.applyRateLimit(lease, both, AbortSignal.abort())).rejects.toThrow('abort');
-      await network.release(lease);
-      await expect(network.applyRateLimit(lease, both, signal)).rejects.toThrow('is not leased');
-    });
-
-    test('holds the leases that were recorded, and has every other device free', async () => {
-      const [lease] = await takeAll(1);
-      if (lease === undefined) throw new Error('too few devices');
+    const restart = async () => {
       await it[Symbol.asyncDispose]();
       it = await setUp();
       ({ network } = it);
-      expect(
-        await network.reclaim([{ lease, egress: LISTED, rateLimit: { bandwidthBytesPerSec: 1e6 } }]),
-      ).toEqual([]);
-      const others = await takeAll(it.size - 1);
-      expect(others.map(({ slot }) => slot)).not.toContain(lease.slot);
-      await expect(network.lease()).rejects.toThrow();
-      await network.applyEgress(lease, CLOSED, signal);
-      await network.release(lease);
-      expect(await network.lease()).toEqual(lease);
+    };
+    const takeAll = async (count = it.size) => {
+      const leases: NetworkLease[] = [];
+      while (leases.length < count) leases.push(await network.lease());
+      return leases as [NetworkLease, NetworkLease, ...NetworkLease[]];
+    };
+    const exhausted = () => `all ${it.size} network devices are in use`;
+
+    test('leases each device and each identity once, and says so when there is no device', async () => {
+      await network.reclaim([]);
+      const leases = await takeAll();
+      for (const key of ['tap', 'mac', 'address'] as const)
+        expect(new Set(leases.map((lease) => lease[key])).size).toBe(it.size);
+      await expect(network.lease()).rejects.toThrow(exhausted());
     });
 
-    test('takes the very device that is asked for, when it is free and of this network', async () => {
+    test('has any number of identities held, with all devices for those who live', async () => {
+      await network.reclaim([]);
+      const held: NetworkLease[] = [];
+      while (held.length < 3 * it.size) {
+        const lease = await network.lease();
+        await network.open(lease, LISTED, signal);
+        await network.detach(lease);
+        held.push(lease);
+      }
+      const live = await takeAll();
+      expect(new Set([...held, ...live].map(({ address }) => address)).size).toBe(4 * it.size);
+      const [wanted] = held;
+      if (wanted === undefined) throw new Error('nothing is held');
+      await expect(network.attach(wanted)).rejects.toThrow(exhausted());
+      await network.detach(live[1]);
+      expect(await network.attach(wanted)).toEqual({ ...wanted, tap: live[1].tap });
+    });
+
+    test('puts an identity on whatever device is free, and on one at a time', async () => {
+      await network.reclaim([]);
+      const [first, second] = await takeAll();
+      await expect(network.attach(first)).rejects.toThrow('is on a device already');
+      await network.detach(first);
+      await network.detach(first);
+      await network.detach(second);
+      const moved = await network.attach(second);
+      expect(moved).toEqual({ ...second, tap: first.tap });
+      await network.open(moved, CLOSED, signal);
+      // Of a lease that has ended nothing is taken back a second time.
+      await network.detach(second);
+      await network.open(moved, OPEN, signal);
+      await expect(network.open(second, OPEN, signal)).rejects.toThrow('is not on');
+    });
+
+    test('gives a device and an identity again when they are free, after those that were free for longer', async () => {
+      await network.reclaim([]);
+      const [first, second] = await takeAll();
+      for (const lease of [second, first]) await network.detach(lease);
+      for (const lease of [first, second, second]) await network.release(lease);
+      const [third, fourth] = await takeAll(2);
+      expect([third.tap, fourth.tap]).toEqual([second.tap, first.tap]);
+      for (const { address } of [third, fourth])
+        expect([first.address, second.address]).not.toContain(address);
+      await expect(network.attach(first)).rejects.toThrow('is not held');
+      await expect(network.release(third)).rejects.toThrow('is on a device');
+    });
+
+    test('opens what is leased, again and again with other rules, and nothing else', async () => {
+      await network.reclaim([]);
+      const lease = await network.lease();
+      const limits = [
+        { bandwidthBytesPerSec: 10_000_000, opsPerSec: 100 },
+        { opsPerSec: 1 },
+        { bandwidthBytesPerSec: 1 },
+      ].map((rateLimit) => ({ ...LISTED, rateLimit }));
+      for (const rules of [OPEN, CLOSED, LISTED, LISTED, ...limits, ...limits, OPEN])
+        await network.open(lease, rules, signal);
+      await expect(network.open(lease, CLOSED, AbortSignal.abort())).rejects.toThrow('abort');
+      await network.detach(lease);
+      await expect(network.open(lease, CLOSED, signal)).rejects.toThrow('is not on');
+    });
+
+    test('holds the identities that were recorded, on no device', async () => {
+      const lease = await network.lease();
+      await network.open(lease, LISTED, signal);
+      await restart();
+      expect(await network.reclaim([lease])).toEqual([]);
+      const others = await takeAll(it.size - 1);
+      expect(others.map(({ address }) => address)).not.toContain(lease.address);
+      const again = await network.attach(lease);
+      expect(again.address).toBe(lease.address);
+      await network.open(again, CLOSED, signal);
+      await expect(network.lease()).rejects.toThrow(exhausted());
+    });
+
+    test('gives identities that are noted as used to others later than those that nobody had', async () => {
+      const [first, second] = await takeAll(2);
+      await restart();
+      await network.reclaim([first], [second, { ...second, address: '192.0.2.77' }]);
+      const fresh = await takeAll();
+      for (const { address } of fresh) expect([first.address, second.address]).not.toContain(address);
+      expect(await network.hold(second)).toBe(true);
+    });
+
+    test('takes the very identity that is asked for, when it is free and of this network', async () => {
       await network.reclaim([]);
       const lease = await network.lease();
       expect(await network.hold(lease)).toBe(false);
+      await network.detach(lease);
+      expect(await network.hold(lease)).toBe(false);
       await network.release(lease);
-      expect(await network.hold({ ...lease, address: '192.0.2.77' })).toBe(false);
+      for (const other of [{ address: '192.0.2.77' }, { mac: '02:00:00:00:00:01' }, { gateway: '192.0.2.1' }])
+        expect(await network.hold({ ...lease, ...other })).toBe(false);
       expect(await network.hold(lease)).toBe(true);
-      await network.applyEgress(lease, CLOSED, signal);
-      expect((await takeAll(it.size - 1)).map(({ slot }) => slot)).not.toContain(lease.slot);
+      const addresses = (await takeAll()).map(({ address }) => address);
+      expect(addresses).not.toContain(lease.address);
     });
 
-    test('gives back recorded leases that are not of its devices, or are recorded twice', async () => {
+    test('answers which recorded identities are not of its network, or are recorded twice', async () => {
       const lease = await network.lease();
-      await it[Symbol.asyncDispose]();
-      it = await setUp();
-      ({ network } = it);
-      const good = { lease, egress: undefined };
-      const gone = { lease: { ...lease, slot: it.size, tap: 'gone' }, egress: CLOSED };
-      const moved = { lease: { ...lease, slot: 1, address: '192.0.2.77' }, egress: CLOSED };
-      const twice = { lease, egress: CLOSED };
-      expect(await network.reclaim([good, gone, moved, twice])).toEqual([gone, moved, twice]);
-      expect(await takeAll(it.size - 1)).toHaveLength(it.size - 1);
+      await restart();
+      const moved = { ...lease, address: '192.0.2.77' };
+      const twice = { ...lease, tap: 'other' };
+      expect(await network.reclaim([lease, moved, twice])).toEqual([moved, twice]);
+      expect(await takeAll()).toHaveLength(it.size);
     });
   });
 }

@@ -127,7 +127,9 @@ export function snapshotSuite(name: string, setUp: () => Promise<SnapshotsUnderT
       const id = randomUUID();
       const files = await it.snapshots.createMachine(id, snapshot, signal);
       await stat(files.rootDisk);
-      await it.snapshots.copyMemory(snapshot, files.memory, signal);
+      const copy = await it.snapshots.copyMemory(snapshot, files.memory, signal);
+      expect((await stat(files.memory)).size).toBe(MEM_MIB * 1024 * 1024);
+      await copy.filled;
       expect((await stat(files.memory)).size).toBe(MEM_MIB * 1024 * 1024);
       expect((await readFile(files.memory)).toString('utf8', 0, 12)).toBe('what it knew');
       await writeFile(files.memory, 'changed');
@@ -187,11 +189,9 @@ function recordOf(id: string, sandboxId: string): SnapshotRecord {
     egress: { mode: 'deny_all', allowCidrs: ['198.51.100.0/24'], denyCidrs: [] },
     imageId: 'alpine',
     rateLimit: { bandwidthBytesPerSec: 1000, opsPerSec: undefined },
-    drives: [{ id: randomUUID(), readOnly: true }],
+    drives: [{ id: randomUUID(), readOnly: true, contentMark: '1' }],
     mounts: [{ id: 'm', bucket: 'b', endpoint: 'http://192.0.2.1', mountPath: '/data', readOnly: true }],
-    lease: {
-      slot: 0,
-      tap: 't-0',
+    identity: {
       mac: '02:00:00:00:00:01',
       address: '198.51.100.2',
       prefixLength: 24,

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Deadline } from '../../lib/deadline.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Machine, MachineSpec, Vmm } from '../../ports/vmm.ts';
+import { patient } from '../patience.ts';
 
 export interface VmmUnderTest extends AsyncDisposable {
   readonly vmm: Vmm;
@@ -13,7 +14,7 @@ export interface VmmUnderTest extends AsyncDisposable {
   readonly runs: (pid: number) => boolean;
 }
 
-const BOOT_MS = 60_000;
+const BOOT_MS = patient(60_000);
 
 /** A machine that ends with the block that has it. */
 function owned(machine: Machine): Machine & AsyncDisposable {
@@ -54,6 +55,17 @@ export function vmmSuite(name: string, setUp: () => Promise<VmmUnderTest>): void
       await Promise.all([machine.stop(), machine.stop()]);
       await machine.stop();
       expect(it.runs(machine.pid)).toBe(false);
+    });
+
+    test('limits are taken off the drives there are, also where there are none', async () => {
+      using deadline = Deadline.in(BOOT_MS, 'the limits');
+      const spec = await specify();
+      const drives = ['a', 'b'].map((serial) => ({ path: `${spec.dir}/${serial}`, serial, readOnly: false }));
+      for (const { path } of drives) await writeFile(path, Buffer.alloc(1024 * 1024));
+      await using limited = owned(await boot({ ...spec, drives, rateLimit: { opsPerSec: 100 } }));
+      await limited.liftDriveLimits(deadline);
+      await using bare = owned(await boot(await specify()));
+      await bare.liftDriveLimits(deadline);
     });
 
     test('a paused machine is saved, and can still go on', async () => {

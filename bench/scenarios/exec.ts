@@ -1,0 +1,77 @@
+import { execBare } from '../bare.ts';
+import { inRounds, timeOf } from '../lab.ts';
+import type { Lab } from '../lab.ts';
+import { atMost } from '../scenario.ts';
+import type { Outcome, Scenario } from '../scenario.ts';
+import { Service } from '../service.ts';
+import { median } from '../statistics.ts';
+
+const CALLS_A_ROUND = 10;
+const SANDBOXES = 8;
+const EXECS = 1000;
+
+/** Spawns `true` again and again inside the guest, and says how many milliseconds each took. */
+const SPAWN_INSIDE = `
+import json, os, sys, time
+times = []
+for _ in range(int(sys.argv[1])):
+    started = time.perf_counter()
+    os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)
+    times.append((time.perf_counter() - started) * 1000)
+print(json.dumps(times))
+`;
+
+/** An exec of \`true\` through the service, through the agent alone, and as the guest spawns it itself; and many at once. */
+export const exec: Scenario = {
+  name: 'exec',
+  title: 'Exec round trip',
+  async run({ rounds, bare }: Lab): Promise<Outcome> {
+    await using service = await Service.start();
+    const id = await service.create();
+    const { vcpuCount, memSizeMib } = bare.config.sizes;
+    await using machine = await bare.boot({ vcpuCount, memSizeMib });
+    const signal = AbortSignal.timeout(600_000);
+    const measured = await inRounds(rounds * CALLS_A_ROUND, async () => ({
+      service: await timeOf(() => service.exec(id, 'true')),
+      agent: await timeOf(() => execBare(machine.session, 'true')),
+      ping: await timeOf(() => machine.session.health(signal)),
+    }));
+    const inside = JSON.parse(
+      await service.exec(id, 'python3', ['-c', SPAWN_INSIDE, String(rounds * CALLS_A_ROUND)]),
+    ) as number[];
+    await service.destroy(id);
+    const of = (key: keyof (typeof measured)[number]) => measured.map((each) => each[key]);
+    return {
+      series: [
+        { name: 'POST …/exec', unit: 'ms', values: of('service') },
+        { name: 'exec by the agent alone', unit: 'ms', values: of('agent') },
+        { name: 'the agent’s answer to a ping', unit: 'ms', values: of('ping') },
+        { name: 'the same spawn inside the guest', unit: 'ms', values: inside },
+        { name: `${EXECS} over ${SANDBOXES} sandboxes`, unit: 'requests/s', values: [await crowd(service)] },
+      ],
+      goals: [
+        atMost(
+          'POST …/exec, above the spawn inside the guest',
+          median(of('service')) - median(inside),
+          1.5,
+          'ms',
+        ),
+      ],
+    };
+  },
+};
+
+/** Execs a second, one after the other in each sandbox. */
+async function crowd(service: Service): Promise<number> {
+  const ids: string[] = [];
+  while (ids.length < SANDBOXES) ids.push(await service.create({ vcpu_count: 1, mem_size_mib: 256 }));
+  const wall = await timeOf(() =>
+    Promise.all(
+      ids.map(async (id) => {
+        for (let at = 0; at < EXECS / SANDBOXES; at += 1) await service.exec(id, 'true');
+      }),
+    ),
+  );
+  for (const id of ids) await service.destroy(id);
+  return EXECS / (wall / 1000);
+}

@@ -1,0 +1,43 @@
+import { inRounds, timeOf } from '../lab.ts';
+import type { Lab } from '../lab.ts';
+import { atMost } from '../scenario.ts';
+import type { Outcome, Scenario } from '../scenario.ts';
+import { Service } from '../service.ts';
+import { median } from '../statistics.ts';
+
+const SIZES_MIB = [256, 512, 4096];
+const DIRTY = 'import os; open("/dev/shm/dirty", "wb").write(os.urandom(100_000_000))';
+
+/** A snapshot of sandboxes of several sizes, each with 100 MB of dirty memory. */
+export const snapshot: Scenario = {
+  name: 'snapshot',
+  title: 'Snapshot call, 100 MB of memory dirty',
+  async run({ rounds }: Lab): Promise<Outcome> {
+    await using service = await Service.start();
+    const ids: string[] = [];
+    for (const mem_size_mib of SIZES_MIB) {
+      const id = await service.create({ mem_size_mib });
+      await service.exec(id, 'python3', ['-c', DIRTY]);
+      ids.push(id);
+    }
+    const measured = await inRounds(rounds, async () => {
+      const times: number[] = [];
+      for (const [at, id] of ids.entries()) {
+        let taken = '';
+        times.push(await timeOf(async () => (taken = await service.snapshot(id))));
+        ids[at] = await service.bringUp(`${taken}/resume?retain_history=false`);
+      }
+      return times;
+    });
+    for (const id of ids) await service.destroy(id);
+    const of = (at: number) => measured.map((times) => times[at] ?? Number.NaN);
+    const medians = SIZES_MIB.map((_, at) => median(of(at)));
+    return {
+      series: SIZES_MIB.map((mib, at) => ({ name: `of ${mib} MiB`, unit: 'ms', values: of(at) })),
+      goals: [
+        ...SIZES_MIB.map((mib, at) => atMost(`of ${mib} MiB`, medians[at] ?? Number.NaN, 30, 'ms')),
+        atMost('slowest / fastest size', Math.max(...medians) / Math.min(...medians), 1.3, '×'),
+      ],
+    };
+  },
+};

@@ -1,0 +1,24 @@
+"""Things that the daemon holds: the contract's fields, and the client to act on them with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from .client import AsyncClient
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncOwned:
+    """Something that came from a daemon, as it was then."""
+
+    client: AsyncClient = field(repr=False, compare=False)
+    """What it came by."""
+
+
+O = TypeVar("O", bound=AsyncOwned)  # noqa: E741
+
+
+def owned(shape: type[O], client: AsyncClient, info: Any) -> O:
+    """Gives what an answer carries as something to act on."""
+    return shape(client=client, **{each.name: getattr(info, each.name) for each in fields(info)})

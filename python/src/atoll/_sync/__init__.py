@@ -1,0 +1,1 @@
+"""The client for plain calls, made from `_aio` by scripts/generate.sh. Only runtime.py is written by hand."""

@@ -1,0 +1,135 @@
+"""Files and folders of a sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from .._archive import pack, read_file, unpack, write_file
+from .._request import Request, get, path_of, post
+from ..answers import DirEntry, ListDirResult, ReadFileResult, ReadlinkResult
+from ..errors import ApiError, AtollError
+from ..results import CommandResult
+from . import runtime
+from .client import Client
+
+
+class Files:
+    """Files and folders of a sandbox. What its file system refuses is an `InvalidRequestError` with an errno's name."""
+
+    def __init__(self, client: Client, sandbox: str) -> None:
+        self._client = client
+        self._sandbox = sandbox
+
+    def read(self, path: str) -> bytes:
+        """Gives the content of a file."""
+        return (self._client.call(get(self._path("files"), path=path))).content
+
+    def read_base64(self, path: str) -> str:
+        """Gives the content of a file in base64, as the wire has it."""
+        return (self._client.ask(ReadFileResult, self._post("read-file", path=path))).content_base64
+
+    def read_text(self, path: str, encoding: str = "utf-8") -> str:
+        """Gives the content of a file of text."""
+        return (self.read(path)).decode(encoding)
+
+    def read_stream(self, path: str) -> Iterator[bytes]:
+        """Gives the content of a file piece by piece, whatever its size."""
+        with self._client.stream(get(self._path("files"), path=path)) as response:
+            for piece in response.iter_bytes():
+                yield piece
+
+    def write(self, path: str, content: runtime.Content) -> None:
+        """Makes a file, or replaces its content. A file opened for reading and an iterable of bytes are streamed."""
+        self._put("files", path, runtime.pieces_of(content))
+
+    def write_base64(self, path: str, content: str) -> None:
+        """Makes a file, or replaces its content, with what is given in base64. Not for large files."""
+        self._client.call(self._post("write-file", path=path, content_base64=content))
+
+    def list(self, path: str) -> list[DirEntry]:
+        """Lists a folder, sorted by name."""
+        return (self._client.ask(ListDirResult, self._post("list-dir", path=path))).entries
+
+    def mkdir(self, path: str, *, parents: bool = False) -> None:
+        """Makes a folder; with `parents` those above it too, and one that exists is fine."""
+        self._client.call(self._post("mkdir", path=path, parents=parents))
+
+    def rename(self, source: str, target: str) -> None:
+        """Renames or moves."""
+        self._client.call(self._post("rename", **{"from": source, "to": target}))
+
+    def copy(self, source: str, target: str) -> None:
+        """Copies a file or a whole folder."""
+        self._client.call(self._post("copy", **{"from": source, "to": target}))
+
+    def symlink(self, target: str, link_path: str) -> None:
+        """Makes a symbolic link at `link_path` that leads to `target`."""
+        self._client.call(self._post("symlink", target=target, link_path=link_path))
+
+    def readlink(self, path: str) -> str:
+        """Gives where a symbolic link leads."""
+        return (self._client.ask(ReadlinkResult, self._post("readlink", path=path))).target
+
+    def truncate(self, path: str, size: int) -> None:
+        """Sets the size of a file, in bytes."""
+        self._client.call(self._post("truncate", path=path, size=size))
+
+    def chmod(self, path: str, mode: int) -> None:
+        """Sets permission bits, such as 0o644."""
+        self._client.call(self._post("chmod", path=path, mode=mode))
+
+    def chown(self, path: str, uid: int, gid: int) -> None:
+        """Sets owner and group."""
+        self._client.call(self._post("chown", path=path, uid=uid, gid=gid))
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Removes a file, a link or an empty folder; with `recursive` a folder with all in it, and nothing is fine too.
+
+        Raises:
+            AtollError: the guest's `rm` failed; the message has what it said.
+        """
+        args = ["-rf" if recursive else "-d", "--", path]
+        result = self._client.ask(CommandResult, self._post("exec", command="rm", args=args))
+        if result.exit_code != 0:
+            raise AtollError(f"{path} was not removed: {result.stderr.strip()}")
+
+    def upload(self, local_path: str | os.PathLike[str], path: str) -> None:
+        """Brings a file to `path`, or the contents of a folder into the folder `path`.
+
+        A file keeps its mode; what is in a folder its links, modes and times.
+        """
+        local = Path(local_path)
+        if local.is_dir():
+            self._put("archive", path, runtime.pieces_of(pack(local)))
+        else:
+            mode = local.stat().st_mode & 0o777
+            self._put("files", path, runtime.pieces_of(read_file(local)))
+            self.chmod(path, mode)
+
+    def download(self, path: str, local_path: str | os.PathLike[str]) -> None:
+        """Brings a file to `local_path`, or the contents of a folder into the folder `local_path`.
+
+        The folder is made if it is missing. What would be written outside of it is refused.
+        """
+        try:
+            self._get("files", path, Path(local_path))
+        except ApiError as error:
+            if error.code != "EISDIR":
+                raise
+            self._get("archive", path, Path(local_path))
+
+    def _get(self, route: str, path: str, local: Path) -> None:
+        with self._client.stream(get(self._path(route), path=path)) as response:
+            take = write_file if route == "files" else unpack
+            runtime.consume(response.iter_bytes(), lambda next_piece: take(next_piece, local))
+
+    def _put(self, route: str, path: str, content: Iterator[bytes]) -> None:
+        self._client.call(Request("PUT", self._path(route), (("path", path),)), content=content)
+
+    def _path(self, route: str) -> str:
+        return path_of("sandboxes", self._sandbox, route)
+
+    def _post(self, route: str, **body: object) -> Request:
+        return post(self._path(route), body)

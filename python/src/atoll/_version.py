@@ -1,0 +1,3 @@
+"""The package's own version."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from atoll import AsyncClient, AsyncSandbox
+
+
+async def test_history_lists_ended_and_live_ones(client: AsyncClient, shared_id: str) -> None:
+    async with await AsyncSandbox.create(tags={"short": "lived"}, client=client) as sandbox:
+        (live,) = [each for each in await client.history(live_only=True) if each.id == sandbox.id]
+        assert (live.tags, live.ended_at_unix, live.end_reason) == ({"short": "lived"}, None, None)
+    (newest,) = await client.history(limit=1)
+    assert (newest.id, newest.end_reason, newest.final_snapshot_id) == (sandbox.id, "destroyed", None)
+    live_ids = [each.id for each in await client.history(live_only=True)]
+    assert shared_id in live_ids
+    assert sandbox.id not in live_ids
