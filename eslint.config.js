@@ -7,7 +7,7 @@ export default defineConfig(
     ignores: [
       '**/node_modules/',
       'packages/sdk/{dist,src/generated}/',
-      'packages/cli/dist/',
+      'packages/{cli,daemon}/dist/',
       // Compiled by its test.
       'e2e/sdk/misuse.ts',
       'spec/',

@@ -39,4 +39,5 @@ mkdir -p "$ATOLL_RUN_DIR/dev/net"
 echo 'daemon:2000000:65536' >"$ATOLL_RUN_DIR/subids"
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/net/tun" c 10 200
 mknod -m 0600 "$ATOLL_RUN_DIR/dev/kvm" c 10 232
+node "$(dirname "$0")/../packages/daemon/build/build.ts"
 unshare --net --mount --propagation slave "$0" --inside "$@"

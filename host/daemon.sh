@@ -32,7 +32,7 @@ daemon_pid() {
   [[ $pid =~ ^[1-9][0-9]*$ ]] || return
   # Empty for a dead process that nobody has waited for.
   mapfile -d '' -t argv 2>/dev/null <"/proc/$pid/cmdline" || return
-  [[ ${argv[1]:-} == */packages/daemon/src/main.ts ]] && echo "$pid"
+  [[ ${argv[1]:-} == */packages/daemon/dist/main.js ]] && echo "$pid"
 }
 
 # daemon_fingerprint: prints a hash of what a daemon started now would run: checkout, code, guest and settings. It goes with
@@ -67,7 +67,7 @@ start_daemon() {
   require_free_address
   [[ ! -e $DAEMON_LOG ]] || mv -f "$DAEMON_LOG" "$DAEMON_LOG.1"
   # A session of its own outlives this terminal.
-  ATOLL_FINGERPRINT=$(daemon_fingerprint) setsid node "$ROOT/packages/daemon/src/main.ts" \
+  ATOLL_FINGERPRINT=$(daemon_fingerprint) setsid node "$ROOT/packages/daemon/dist/main.js" \
     </dev/null >"$DAEMON_LOG" 2>&1 {DAEMON_LOCK}>&- &
   pid=$!
   echo "$pid" >"$PID_FILE"

@@ -8,12 +8,13 @@ source "$(dirname "$0")/lib.sh"
 # What of the checkout is for those who run it. Tests stay behind.
 PARTS=(package.json package-lock.json .npmrc LICENSE README.md CHANGELOG.md SECURITY.md docs
   host guest/build.sh guest/lib.sh packages/daemon packages/contract)
-LEFT_OUT=(node_modules host/netlink '*.test.ts' '*.contract.ts' testing host/check.sh host/test.sh host/suites.sh host/tally.ts host/pack.sh
+LEFT_OUT=(node_modules packages/daemon/build host/netlink '*.test.ts' '*.contract.ts' testing host/check.sh host/test.sh host/suites.sh host/tally.ts host/pack.sh
   host/python-tool.sh docs/build)
 SCRIPTS=(quickstart stop doctor host:setup host:teardown)
 
 # copy_parts STAGE
 copy_parts() {
+  node "$ROOT/packages/daemon/build/build.ts"
   tar -C "$ROOT" -cf - "${LEFT_OUT[@]/#/--exclude=}" "${PARTS[@]}" | tar -C "$1" -xf - --no-same-owner
 }
 

@@ -11,6 +11,9 @@ source "$(dirname "$0")/python.sh"
 
 start=$(now_ms)
 
+# is_release: whether this is what pack.sh makes, and not a checkout.
+is_release() { [[ -e $ROOT/guest/built ]]; }
+
 # One waits for the network while the other unpacks. In a process group of its own, so that an interrupt ends all of it.
 set -m
 ensure_modules &
@@ -18,10 +21,11 @@ set +m
 modules=$!
 trap 'kill -- "-$modules" 2>/dev/null || true' EXIT
 builds=(kernel rootfs agent)
-[[ ! -e $ROOT/guest/built ]] || builds=()
+! is_release || builds=()
 ensure_packages run "${builds[@]}" "$@"
 wait "$modules"
 trap - EXIT
+is_release || node "$ROOT/packages/daemon/build/build.ts"
 go_is_ready
 
 [[ " $* " != *' check '* ]] || ensure_python

@@ -12,7 +12,8 @@ import { Log } from './log.ts';
 import { until, within } from './poll.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = 'packages/daemon/src/main.ts';
+// What own-host.sh has built.
+const MAIN = 'packages/daemon/dist/main.js';
 
 /** Set to this, ATOLL_DAEMON starts a daemon that kills itself or its VMs where the file `fault` of its state directory says. */
 export const FAULTY = 'packages/daemon/src/testing/fault-driver.ts';

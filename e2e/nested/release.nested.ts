@@ -31,5 +31,5 @@ test('the quickstart of a packed release boots a sandbox and runs a program, wit
   expect(await sandbox.sh('echo $((6 * 7))')).toBe('42');
   expect(await monitors()).toEqual([expect.stringMatching(/-accel kvm .*-kernel \/srv\/cache\//)]);
   const pid = (await readFile('/srv/state/daemon.pid', 'utf8')).trim();
-  expect(await sh(`ps -o args= -p ${pid}`)).toContain('/srv/release/packages/daemon/src/main.ts');
+  expect(await sh(`ps -o args= -p ${pid}`)).toContain('/srv/release/packages/daemon/dist/main.js');
 });

@@ -14,7 +14,7 @@ const MIN_FREE_MIB = 1024;
 /** The daemon's own code, and what a guest boots from, each for the daemon's user to read. */
 export async function checkFiles({ user, root, guestFiles }: HostSettings): Promise<Finding[]> {
   const account = await findAccount(user);
-  const files = [join(root, 'packages/daemon/src/main.ts'), process.execPath, ...guestFiles];
+  const files = [join(root, 'packages/daemon/dist/main.js'), process.execPath, ...guestFiles];
   return Promise.all(
     files.map(async (path): Promise<Finding> => {
       if (!existsSync(path)) return fault(path, 'is missing', ['bash', join(root, 'host/setup.sh')]);

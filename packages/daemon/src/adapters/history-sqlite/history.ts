@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
@@ -9,6 +10,9 @@ import { migrate } from './schema.ts';
 
 // Of some 100 bytes each: the log between two checkpoints stays below a megabyte.
 const WRITES_BETWEEN_CHECKPOINTS = 2000;
+
+// A program of its own, built or in the source as this one is.
+const CHECKPOINT = new URL(`checkpoint${extname(import.meta.url)}`, import.meta.url);
 
 // Another process may have the file locked for a moment. Nobody is served while a call waits for it: whoever writes waits longer, between calls.
 const BUSY_MS = 100;
@@ -105,7 +109,7 @@ export class SqliteHistory implements History, Disposable {
     if (this.#writes < WRITES_BETWEEN_CHECKPOINTS || this.#checkpointing) return;
     this.#writes = 0;
     this.#checkpointing = true;
-    const worker = new Worker(new URL('./checkpoint.ts', import.meta.url), { workerData: this.#path });
+    const worker = new Worker(CHECKPOINT, { workerData: this.#path });
     worker.unref();
     worker.once('error', (error) => this.#log.error({ reason: reasonOf(error) }, 'history not checkpointed'));
     worker.once('exit', () => (this.#checkpointing = false));
