@@ -8,16 +8,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child, describeExit } from '../../../packages/daemon/src/lib/child.ts';
+import { run } from '../../../packages/daemon/src/lib/run.ts';
 import { makeKey, quote, runOver, shareConnection } from './ssh.ts';
 import type { Access, CommandOptions } from './ssh.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const BUILD = join(ROOT, 'packages/daemon/build/build.ts');
 /** Where the checkout is in the machine. */
 export const CHECKOUT = '/opt/atoll';
 
 // Half a minute where nothing else runs; the processors may be shared.
 const BOOT_MS = 300_000;
 const RETRY_MS = 1000;
+const COMMAND_MS = 60_000;
 // Packages may have to be downloaded for the disk.
 const BUILD_MS = 1_200_000;
 
@@ -84,6 +87,7 @@ export function runIn(access: Access, argv: readonly string[], options: CommandO
 
 /** Copies the checkout as it is now, uncommitted changes and all, into a machine. */
 export async function copyCheckout(access: Access, signal: AbortSignal): Promise<void> {
+  await run(process.execPath, [BUILD], AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS)]));
   const tar = spawn('tar', ['-cf', '-', ...NOT_COPIED.map((name) => `--exclude=${name}`), '.'], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,15 +1,12 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ERRNOS } from '@atoll/contract/errnos';
 import type { Errno } from '@atoll/contract/errnos';
 import { AtollError } from '../lib/errors.ts';
 import { AgentLost, AgentOutdated, GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
 import type { Activity } from './activity.ts';
+import { endOf } from './machine-end.ts';
 import type { Registry } from './registry.ts';
-
-// A machine's end is noticed when its process has been reaped, a moment after its socket closed.
-const EXIT_NOTICE_MS = 200;
 
 /** The way to what runs inside a sandbox: every call to a guest's agent goes through here. */
 export class Guests {
@@ -58,8 +55,7 @@ export class Guests {
       if (error instanceof GuestError) throw AtollError.guest(knownErrno(error.errno), error.message);
       if (error instanceof AgentOutdated) throw AtollError.of('AGENT_OUTDATED', { id: sandbox.id }, error);
       if (!(error instanceof AgentLost)) throw error;
-      const ended = await Promise.race([running.machine.exited, sleep(EXIT_NOTICE_MS, undefined)]);
-      throw unreachable(sandbox.id, error, ended);
+      throw unreachable(sandbox.id, error, await endOf(running.machine));
     }
   }
 }

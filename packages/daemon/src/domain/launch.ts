@@ -13,6 +13,7 @@ import { configure, namesOf } from './identity.ts';
 import { assertRunnable } from './runnable.ts';
 import type { AtPoint } from '../lib/fault-points.ts';
 import type { Leases } from './leases.ts';
+import { endOf } from './machine-end.ts';
 import type { Leftovers } from './leftovers.ts';
 import type { Running, Sandbox } from './sandbox.ts';
 
@@ -133,14 +134,17 @@ export function asFailure(
 
 /** Waits for a step, but no longer than the machine lives. A failure quotes the console: a guest says why there, if anywhere. */
 export async function orMachineEnd<T>(machine: Machine, step: Promise<T>): Promise<T> {
-  const ended = machine.exited.then((reason) => {
-    throw new Error(`${reason} before its agent answered`);
+  const ended = machine.exited.then((): never => {
+    throw new Error('its machine ended');
   });
   try {
     return await Promise.race([step, ended]);
   } catch (error) {
+    // Its sockets close first, and say nothing but that.
+    const end = await endOf(machine);
+    const reason = end === undefined ? reasonOf(error) : `${end} before its agent answered`;
     const console = machine.console();
-    throw new Error(`${reasonOf(error)}${console === '' ? '' : `; the end of its console:\n${console}`}`, {
+    throw new Error(`${reason}${console === '' ? '' : `; the end of its console:\n${console}`}`, {
       cause: error,
     });
   }

@@ -92,6 +92,18 @@ test('a create that fails at its agent leaves nothing, not even its name', async
   await it.sandboxes.create({ name: 'web' }, signal);
 });
 
+test('a create whose machine ends says how, also when the line to its agent breaks first', async () => {
+  await using it = await setUp();
+  vi.spyOn(it.agent, 'connect').mockImplementationOnce(() => {
+    setTimeout(() => [...it.vmm.machines.values()][0]?.crash('its guest shut down'), 20);
+    return Promise.reject(new Error('read ECONNRESET'));
+  });
+  await expect(it.sandboxes.create({}, signal)).rejects.toThrow(
+    'its guest shut down before its agent answered',
+  );
+  expect(await it.leftovers()).toEqual([]);
+});
+
 test('a create whose client goes away is undone', async () => {
   await using it = await setUp();
   const client = new AbortController();
