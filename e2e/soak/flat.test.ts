@@ -3,8 +3,11 @@ import { expect, it } from 'vitest';
 import { Daemon } from '../harness/daemon.ts';
 import { kibField, openFds } from '../harness/host.ts';
 import { INSPECTED, Inspector } from '../harness/inspector.ts';
+import { until } from '../harness/poll.ts';
 import { createSandbox } from '../harness/sandbox.ts';
+import type { Sandbox } from '../harness/sandbox.ts';
 import { bringUp, deleteSnapshots, takeSnapshot } from '../harness/snapshot.ts';
+import { Socket } from '../harness/socket.ts';
 
 // Of the whole: 600 is two hours of a sandbox every two minutes, each with all that is done to one here.
 const SECONDS = Number(process.env.ATOLL_TEST_SOAK_SECONDS ?? 150);
@@ -14,6 +17,10 @@ const MIB = 1024 * KIB;
 // What caches and compiled code may still grow by after a third of the time.
 const HEAP_BYTES = 2 * MIB;
 const RESIDENT_BYTES = 24 * MIB;
+
+const PORT = 8000;
+const PREVIEWS = 20;
+const SOON_MS = 20_000;
 
 const SIZE = { vcpu_count: 1, mem_size_mib: 256 };
 
@@ -36,6 +43,7 @@ async function life(daemon: Daemon): Promise<void> {
   expect((await client.call('GET', `${sandbox.path}/files?path=/root/absent`)).status).toBe(400);
   expect((await sandbox.post('exec', { command: 'no-such-program' })).status).toBe(200);
   expect((await client.call('POST', '/sandboxes', { name: 'one' })).status).toBe(409);
+  await streams(daemon, sandbox);
   const snapshot = await takeSnapshot(client, sandbox.id);
   const fork = await bringUp(client, `${snapshot}/fork`);
   await fork.destroy();
@@ -44,6 +52,20 @@ async function life(daemon: Daemon): Promise<void> {
   await Promise.all(['/sandboxes', '/snapshots', '/metrics'].map((path) => client.call('GET', path)));
   await resumed.destroy();
   await deleteSnapshots(client);
+}
+
+/** A background command and its log, previews of the server that it is, a terminal. */
+async function streams({ url, client }: Daemon, sandbox: Sandbox): Promise<void> {
+  const server = { command: 'python3', args: ['-m', 'http.server', String(PORT), '--directory', '/root'] };
+  const { id } = (await sandbox.post('exec-stream', server)).json as { id: string };
+  using log = await Socket.open(url, `${sandbox.path}/exec-stream/${id}/logs`);
+  const visit = () => client.call('GET', `${sandbox.path}/preview/${PORT}/file`);
+  await until('the server is up', async () => (await visit()).status === 200, SOON_MS);
+  for (let at = 0; at < PREVIEWS; at += 1) expect((await visit()).text.length).toBe(MIB);
+  await log.shows('GET /file');
+  using terminal = await Socket.open(url, `${sandbox.path}/pty`);
+  terminal.ws.send('echo termi""nal\n');
+  await terminal.shows('terminal');
 }
 
 async function holding({ pid }: Daemon, inspector: Inspector): Promise<Holding> {

@@ -89,7 +89,8 @@ async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: Fasti
   const late = () =>
     reject(AtollError.of('PREVIEW_TIMEOUT', { id: visit.sandboxId, port, seconds: timeoutMs / 1000 }));
   const timer = setTimeout(late, timeoutMs);
-  call.ended.addEventListener('abort', () => reject(call.ended.reason as Error));
+  const giveUp = () => reject(call.ended.reason as Error);
+  call.ended.addEventListener('abort', giveUp);
   outgoing.once('response', (response) => resolve({ response }));
   outgoing.once('upgrade', (response, _socket, upgraded) => resolve({ response, upgraded }));
   outgoing.once('error', reject);
@@ -108,6 +109,8 @@ async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: Fasti
     throw AtollError.of('PREVIEW_BROKEN', { id: visit.sandboxId, port, reason: reasonOf(cause) }, error);
   } finally {
     clearTimeout(timer);
+    // A signal that depends on others is kept for as long as it has a listener and they live.
+    call.ended.removeEventListener('abort', giveUp);
   }
 }
 
