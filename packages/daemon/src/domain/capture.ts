@@ -9,13 +9,6 @@ import type { LiveSandbox } from './registry.ts';
 import type { Streams } from './streams.ts';
 import { nowUnix } from './time.ts';
 
-/** The first generation of agents that can be quiesced. */
-const QUIESCE_GENERATION = 2;
-
-// An agent answers within a millisecond; one that says nothing is not to hold its sandbox up for as long as a guest may take to write out
-// what it holds back.
-const HEALTH_MS = 15_000;
-
 // A step of the undoing is one message to the monitor.
 const UNDO_MS = 5000;
 
@@ -47,11 +40,6 @@ export async function capture(
   await using undo = new AsyncDisposableStack();
   try {
     await atPoint('capture:begun', passing);
-    using soon = Deadline.in(HEALTH_MS, 'the answer of its agent', deadline.signal);
-    const { generation } = await agent.health(soon.signal);
-    if (generation < QUIESCE_GENERATION)
-      throw new Error(`its agent is of generation ${generation}, and ${QUIESCE_GENERATION} is needed`);
-
     const memoryInState = running.sharesMemory ? sandbox.memSizeMib : 0;
     const begun = await snapshots.draft(snapshotId, sandbox.id, memoryInState, deadline.signal);
     draft = begun;
@@ -59,7 +47,7 @@ export async function capture(
     await atPoint('capture:drafted', passing);
 
     streams.end(sandbox.id, 'snapshotted');
-    await agent.quiesce(deadline.signal);
+    const { generation } = await agent.quiesce(deadline.signal);
     undo.defer(() => agent.wake());
     await atPoint('capture:quiesced', passing);
 

@@ -159,10 +159,10 @@ export interface AgentSession {
   writeArchive(path: string, archive: Readable, signal: AbortSignal): Promise<void>;
   /**
    * Has the guest write out what it holds back, and hangs up: nothing is on the way in either direction then, and the machine
-   * can be saved. Calls in flight reject with AgentLost, and so do later ones until `wake`; the commands they ran go on. Needs an
-   * agent of generation 2.
+   * can be saved. Calls in flight reject with AgentLost, and so do later ones until `wake`; the commands they ran go on. Answers what
+   * the agent is, which it has to say soon, however long the writing takes. Needs an agent of generation 2.
    */
-  quiesce(signal: AbortSignal): Promise<void>;
+  quiesce(signal: AbortSignal): Promise<AgentHealth>;
   /** Takes calls again, for a machine that goes on after all. */
   wake(): void;
   close(): void;

@@ -42,6 +42,8 @@ export class FakeAgent implements GuestAgent {
 }
 
 /** A serial number that no disk has. */
+const HEALTH: AgentHealth = { generation: 6, version: '0.1.0', kernel: '6.12.0' };
+
 const NO_DISK = 'no-such-disk';
 
 /** A file system in memory, and the commands true, false, echo, cat, env and sleep. */
@@ -62,9 +64,10 @@ export class FakeSession extends FakeFiles implements AgentSession {
     this.lose();
   }
 
-  quiesce(): Promise<void> {
+  quiesce(): Promise<AgentHealth> {
     return this.answer(() => {
       this.#asleep = true;
+      return HEALTH;
     });
   }
 
@@ -73,7 +76,7 @@ export class FakeSession extends FakeFiles implements AgentSession {
   }
 
   health(): Promise<AgentHealth> {
-    return this.answer(() => ({ generation: 6, version: '0.1.0', kernel: '6.12.0' }));
+    return this.answer(() => HEALTH);
   }
 
   configure(identity: Identity): Promise<void> {

@@ -47,11 +47,7 @@ export class Calls {
     signal: AbortSignal,
   ): Promise<AgentResponse> {
     const connection = await this.#live(signal);
-    const response = await connection.request(headers, send, signal);
-    if (response.status < 400) return response;
-    const { errno, message } = await this.answer(response, Refusal, signal);
-    if (response.status === UNKNOWN_ROUTE) throw new AgentOutdated(message);
-    throw new GuestError(errno, message);
+    return this.#accepted(await connection.request(headers, send, signal), signal);
   }
 
   /** A JSON request. */
@@ -127,15 +123,21 @@ export class Calls {
     return this.#connection.lost(cause);
   }
 
-  /** Lets the agent get ready to be saved, and sends nothing more until `wake`. */
-  async quiesce(signal: AbortSignal): Promise<void> {
+  /**
+   * Lets the agent get ready to be saved, and sends nothing more until `wake`. `last` is one more call, sent at the same time, whose answer
+   * is this one's; when it fails the agent is not waited for.
+   */
+  async quiesce<T>(last: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const failed = new AbortController();
+    const answered = last();
     this.#asleep = true;
     try {
-      const connection = await this.#connected(signal);
-      const { stream } = await connection.request({ ':path': '/quiesce' }, (out) => out.end(), signal);
-      stream.resume();
+      const quiesced = this.#quiesced(AbortSignal.any([signal, failed.signal]));
+      const [answer, connection] = await Promise.all([answered, quiesced]);
       if (connection.usable) await connection.hangUp('the sandbox is being snapshotted');
+      return answer;
     } catch (error) {
+      failed.abort(error);
       this.#asleep = false;
       throw error;
     }
@@ -148,6 +150,22 @@ export class Calls {
   close(): void {
     this.#closed = true;
     this.#connection.close('the sandbox was stopped');
+  }
+
+  /** Answers the connection over which the agent was told. */
+  async #quiesced(signal: AbortSignal): Promise<Connection> {
+    const connection = await this.#connected(signal);
+    const response = await connection.request({ ':path': '/quiesce' }, (out) => out.end(), signal);
+    (await this.#accepted(response, signal)).stream.resume();
+    return connection;
+  }
+
+  /** A response that is no refusal. */
+  async #accepted(response: AgentResponse, signal: AbortSignal): Promise<AgentResponse> {
+    if (response.status < 400) return response;
+    const { errno, message } = await this.answer(response, Refusal, signal);
+    if (response.status === UNKNOWN_ROUTE) throw new AgentOutdated(message);
+    throw new GuestError(errno, message);
   }
 
   async #live(signal: AbortSignal): Promise<Connection> {

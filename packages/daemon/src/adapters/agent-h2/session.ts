@@ -30,6 +30,10 @@ import { Exit, Health, Link, Listing } from './wire.ts';
 // What the time of a command is exceeded by until its agent's word of that is here, on a host that has more to do.
 const OVERTIME_MS = 10_000;
 
+// An agent answers within a millisecond; one that says nothing is not to hold its sandbox up for as long as a guest may take to write out
+// what it holds back.
+const HEALTH_MS = 15_000;
+
 // setTimeout's own ceiling, a signed 32-bit count.
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -207,8 +211,9 @@ export class H2AgentSession implements AgentSession {
     return (await this.#calls.ask('/files/list-dir', { path }, Listing, signal, MAX_LISTING_BYTES)).entries;
   }
 
-  quiesce(signal: AbortSignal): Promise<void> {
-    return this.#calls.quiesce(signal);
+  async quiesce(signal: AbortSignal): Promise<AgentHealth> {
+    using soon = Deadline.in(HEALTH_MS, 'the answer of its agent', signal);
+    return await this.#calls.quiesce(() => this.health(soon.signal), signal);
   }
 
   wake(): void {
