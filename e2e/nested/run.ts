@@ -10,9 +10,10 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { cacheDir } from '../../packages/daemon/src/config.ts';
-import { copyCheckout, NestedMachine, runIn } from './machine/machine.ts';
+import { copyCheckout, lastWords, NestedMachine, runIn } from './machine/machine.ts';
 import type { Access } from './machine/ssh.ts';
 
 const USAGE =
@@ -20,6 +21,11 @@ const USAGE =
 
 /** Says where the machine that is kept can be reached. */
 const KEPT = join(cacheDir(process.env), 'nested-kept.json');
+
+// What ssh says of itself (ssh(1)).
+const CONNECTION_LOST = 255;
+// A machine's end is noticed a moment after its connections broke.
+const NOTICE_MS = 1000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -47,11 +53,16 @@ if (values.kept) {
 } else {
   await using machine = await boot();
   if (values.keep) await keep(machine);
-  else await runCommand(machine.access);
+  else await runCommand(machine.access, machine);
 }
 
-async function runCommand(access: Access): Promise<void> {
+async function runCommand(access: Access, machine?: NestedMachine): Promise<void> {
   process.exitCode = await runIn(access, positionals, { signal });
+  if (process.exitCode === CONNECTION_LOST) {
+    const lost = sleep(NOTICE_MS, 'the connection to the machine is lost');
+    const end = await (machine === undefined ? lost : Promise.race([machine.ended, lost]));
+    console.error(`${end}; ${await lastWords(access)}`);
+  }
   const [from, to] = values.fetch?.split('=') ?? [];
   if (from === undefined || to === undefined) return;
   const chunks: Buffer[] = [];

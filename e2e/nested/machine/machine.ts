@@ -20,6 +20,7 @@ export const CHECKOUT = '/opt/atoll';
 // Half a minute where nothing else runs; the processors may be shared.
 const BOOT_MS = 300_000;
 const RETRY_MS = 1000;
+const CONSOLE_CHARACTERS = 3000;
 const COMMAND_MS = 60_000;
 // Packages may have to be downloaded for the disk.
 const BUILD_MS = 1_200_000;
@@ -158,11 +159,14 @@ async function answers(access: Access, ended: Promise<string>, signal: AbortSign
     }
   } catch (error) {
     signal.throwIfAborted();
-    const console = await readFile(join(access.dir, 'console'), 'utf8').catch(() => '');
-    throw new Error(`the machine does not take commands; its console ends:\n${console.slice(-3000)}`, {
-      cause: error,
-    });
+    throw new Error(`the machine does not take commands; ${await lastWords(access)}`, { cause: error });
   }
+}
+
+/** The end of a machine's console: what its kernel says when it cannot go on stands there. */
+export async function lastWords({ dir }: Access): Promise<string> {
+  const console = await readFile(join(dir, 'console'), 'utf8').catch(() => '');
+  return `its console ends:\n${console.slice(-CONSOLE_CHARACTERS)}`;
 }
 
 /** A port on loopback that nobody listens on. */
