@@ -27,6 +27,7 @@ export class Layers {
   readonly #faults = new Map<string, string>();
   readonly #held = new Map<string, ReadonlySet<string>>();
   readonly #flattening = new Map<string, Promise<void>>();
+  #lastFlattening = Promise.resolve();
   readonly #stop = new AbortController();
 
   private constructor(dir: string, onFault: (id: string, error: unknown) => void) {
@@ -68,13 +69,17 @@ export class Layers {
 
   /** Rejects when QEMU would read through this layer what is none of its chain: the file may have changed since it was made. */
   async check(id: string): Promise<void> {
+    const stoodOn = this.#parents.get(id);
     try {
       const header = await readLayerHeader(this.path(id));
       const parent = parentIn(header);
       await assertStandsOn(header, parent && this.path(parent));
     } catch (error) {
       // One that was let go of meanwhile is not of the chain any more, which was made short.
-      if (this.has(id)) throw new Error(`layer ${id}: ${reasonOf(error)}`, { cause: error });
+      if (!this.has(id)) return;
+      // What was read is the one before: it was made to stand on the base meanwhile, and what it stood on is gone.
+      if (this.#parents.get(id) !== stoodOn) return this.check(id);
+      throw new Error(`layer ${id}: ${reasonOf(error)}`, { cause: error });
     }
   }
 
@@ -123,12 +128,15 @@ export class Layers {
   /** Has a layer stand on the base alone when its chain has become long. In the background: nobody waits for that. */
   shorten(id: string): void {
     if (this.chain(id).length <= MAX_DEPTH || this.#flattening.has(id)) return;
-    const work = this.#flatten(id)
+    // One at a time: another one would take away layers that this one reads.
+    const work = this.#lastFlattening
+      .then(() => this.#flatten(id))
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted) this.#onFault(id, error);
       })
       .finally(() => this.#flattening.delete(id));
     this.#flattening.set(id, work);
+    this.#lastFlattening = work;
   }
 
   /** Removes every layer that nobody needs. */
@@ -168,6 +176,8 @@ export class Layers {
    * name and have them open: those go when they end.
    */
   async #flatten(id: string): Promise<void> {
+    // It may have gone, or have become short, since it was asked for.
+    if (!this.has(id) || this.chain(id).length <= MAX_DEPTH) return;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(FLATTEN_MS)]);
     const path = this.path(id);
     const draft = join(this.#dir, `${id}.flat`);
