@@ -98,9 +98,7 @@ test('a create whose machine ends says how, also when the line to its agent brea
     setTimeout(() => [...it.vmm.machines.values()][0]?.crash('its guest shut down'), 20);
     return Promise.reject(new Error('read ECONNRESET'));
   });
-  await expect(it.sandboxes.create({}, signal)).rejects.toThrow(
-    'its guest shut down before its agent answered',
-  );
+  await expect(it.sandboxes.create({}, signal)).rejects.toThrow('its guest shut down before its agent');
   expect(await it.leftovers()).toEqual([]);
 });
 
