@@ -69,8 +69,8 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 		}
 		return events.refuse(spec.Command, *refused)
 	}
-	// A failed write means that the host is gone, which the context tells as well.
-	events.started(running.PID())
+	// A failed write means that the host is gone, which the context tells as well. Only who follows a command wants its number at once.
+	events.started(running.PID(), spec.Detach)
 	go feedStdin(requests, pipes.Stdin, spec.Detach)
 	delivered := events.pump(pipes)
 	ctx := r.Context()
@@ -148,12 +148,16 @@ func newEvents(w http.ResponseWriter) events {
 	return events{frame.NewWriter(w, http.NewResponseController(w).Flush)}
 }
 
-func (e events) started(pid int) error {
+// started leaves at once, or with what comes after it: a message of its own takes the host as long as a quarter of a short command.
+func (e events) started(pid int, atOnce bool) error {
 	text, err := json.Marshal(startedEvent{pid})
 	if err != nil {
 		return err
 	}
-	return e.frames.Send(responseStarted, text)
+	if atOnce {
+		return e.frames.Send(responseStarted, text)
+	}
+	return e.frames.Put(responseStarted, text)
 }
 
 // exit is the last event: it leaves together with the end of the stream.

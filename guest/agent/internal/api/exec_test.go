@@ -266,7 +266,7 @@ func TestExecDoesNotWaitForAChild(t *testing.T) {
 
 func TestExecIsKilledWhenTheHostGoes(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	response := begin(t, ctx, script("sleep 60 & sleep 60; true"), nil)
+	response := begin(t, ctx, script("echo here; sleep 60 & sleep 60; true"), nil)
 	kind, payload, err := frame.NewReader(response.Body).Next()
 	if err != nil || kind != responseStarted {
 		t.Fatalf("%d %v", kind, err)

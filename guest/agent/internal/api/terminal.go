@@ -86,7 +86,7 @@ func (s *Server) terminal(w http.ResponseWriter, r *http.Request) error {
 		return events.refuse(command.Path, *refused)
 	}
 	defer s.terminals.add(shell, terminal)()
-	events.started(shell.PID())
+	events.started(shell.PID(), true)
 	events.converse(r.Context(), requests, terminal, shell)
 	return events.exit(exitOf(shell.Exit(), false))
 }

@@ -22,9 +22,14 @@ export function frame(type: number, payload: Uint8Array): Buffer {
   return Buffer.concat([header, payload]);
 }
 
+/** What a duplex call begins with. */
+export function specFrame(spec: object): Buffer {
+  return frame(REQUEST_FRAME.spec, Buffer.from(JSON.stringify(spec)));
+}
+
 /** What an exec call sends: its spec, then its standard input in pieces. */
 export function* requestFrames(spec: object, stdin: Uint8Array): Generator<Buffer> {
-  yield frame(REQUEST_FRAME.spec, Buffer.from(JSON.stringify(spec)));
+  yield specFrame(spec);
   for (let at = 0; at < stdin.length; at += STDIN_CHUNK_BYTES) {
     yield frame(REQUEST_FRAME.stdin, stdin.subarray(at, at + STDIN_CHUNK_BYTES));
   }

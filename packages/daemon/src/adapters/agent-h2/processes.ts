@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { GuestError } from '../../ports/agent.ts';
 import type { CommandExit, RunningTerminal, TerminalSize } from '../../ports/agent.ts';
 import type { Calls } from './calls.ts';
-import { frame, FrameReader, REQUEST_FRAME, RESPONSE_FRAME } from './frames.ts';
+import { frame, FrameReader, REQUEST_FRAME, RESPONSE_FRAME, specFrame } from './frames.ts';
 import { Exit, Started } from './wire.ts';
 
 /** A process of the guest, followed over one stream: its frames become the output, the input becomes frames. */
@@ -35,7 +35,7 @@ export class RunningProcess implements RunningTerminal {
 
   /** Starts what the route starts of such a specification. */
   static async start(calls: Calls, path: string, spec: object, signal: AbortSignal): Promise<RunningProcess> {
-    const first = frame(REQUEST_FRAME.spec, Buffer.from(JSON.stringify(spec)));
+    const first = specFrame(spec);
     const { stream } = await calls.send({ ':path': path }, (out) => out.write(first), signal);
     return new RunningProcess(calls, stream);
   }

@@ -1,3 +1,4 @@
+import type { ClientHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
@@ -20,7 +21,7 @@ import type {
   TerminalSize,
 } from '../../ports/agent.ts';
 import { Calls, sendAll } from './calls.ts';
-import { FrameReader, requestFrames, RESPONSE_FRAME } from './frames.ts';
+import { FrameReader, requestFrames, RESPONSE_FRAME, specFrame } from './frames.ts';
 import { plainConnection } from './connections.ts';
 import { RunningProcess } from './processes.ts';
 import { listenInGuest } from './tunnels.ts';
@@ -105,9 +106,14 @@ export class H2AgentSession implements AgentSession {
   }
 
   async #exec(command: Command, onOutput: OutputSink, signal: AbortSignal): Promise<CommandExit> {
-    const { stdin = new Uint8Array(), timeoutMs, ...spec } = command;
-    const frames = Readable.from(requestFrames({ ...spec, timeout_ms: timeoutMs }, stdin));
-    const { stream } = await this.#calls.send({ ':path': '/exec' }, (out) => sendAll(frames, out), signal);
+    const { stdin, timeoutMs, ...rest } = command;
+    const spec = { ...rest, timeout_ms: timeoutMs };
+    const send = (out: ClientHttp2Stream) => {
+      // In one message with the headers: each takes the guest a fraction of a millisecond, and more under emulation.
+      if (stdin === undefined) out.end(specFrame(spec));
+      else sendAll(Readable.from(requestFrames(spec, stdin)), out);
+    };
+    const { stream } = await this.#calls.send({ ':path': '/exec' }, send, signal);
     let exit: z.output<typeof Exit> | undefined;
     const reader = new FrameReader((type, payload) => {
       if (type === RESPONSE_FRAME.stdout) onOutput('stdout', payload);

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { AcceptConnection } from '../../ports/agent.ts';
 import type { Calls } from './calls.ts';
 import { framedConnection } from './connections.ts';
-import { frame, FrameReader, REQUEST_FRAME, TUNNEL_FRAME } from './frames.ts';
+import { FrameReader, specFrame, TUNNEL_FRAME } from './frames.ts';
 import { Connected } from './wire.ts';
 
 // Four times what an agent lets wait (maxWaiting of guest/agent): one that announces more has made them up.
@@ -16,7 +16,7 @@ export async function listenInGuest(
   onEnd: (reason: Error) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const spec = frame(REQUEST_FRAME.spec, Buffer.from(JSON.stringify({ port })));
+  const spec = specFrame({ port });
   const { stream } = await calls.send({ ':path': '/tunnel' }, (out) => out.write(spec), signal);
   let untaken = 0;
   const reader = new FrameReader((type, payload) => {
