@@ -43,8 +43,7 @@ describe('history', () => {
   });
 
   test('names a stranger who was given the address since', async () => {
-    await using few = await fakeService({ sizes: SIZES, addresses: 4 });
-    it = few;
+    it = await fakeService({ sizes: SIZES, addresses: 4 });
     const taken = await checkpoint();
     for (let at = 0; at < 4; at += 1) await create();
     await expect(it.services.restores.restore(taken, false, signal)).rejects.toThrow(codeOf('IDENTITY_HELD'));
@@ -93,8 +92,7 @@ describe('network devices', () => {
   const addressOf = (id: string) => it.registry.live(id, 'be looked at').running.lease.address;
 
   test('are for those who live: any number of snapshots is held beside', async () => {
-    await using few = await fakeService({ sizes: SIZES, devices: 2 });
-    it = few;
+    it = await fakeService({ sizes: SIZES, devices: 2 });
     const stopped = [];
     for (let at = 0; at < 3; at += 1) {
       const { id } = await create();
@@ -123,8 +121,7 @@ describe('network devices', () => {
   });
 
   test('are of no use when every address is held', async () => {
-    await using few = await fakeService({ sizes: SIZES, addresses: 2 });
-    it = few;
+    it = await fakeService({ sizes: SIZES, addresses: 2 });
     for (let at = 0; at < 2; at += 1) await snapshot();
     await expect(create()).rejects.toThrow('all 2 network addresses are in use: delete a snapshot');
     await expect(create()).rejects.toThrow(codeOf('NETWORK_POOL_EXHAUSTED'));

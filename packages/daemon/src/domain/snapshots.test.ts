@@ -45,8 +45,7 @@ describe('taking', () => {
   });
 
   test('is answered while the machine still ends, and what needs its identity or its device waits for that', async () => {
-    await using few = await fakeService({ sizes: SIZES, devices: 1 });
-    it = few;
+    it = await fakeService({ sizes: SIZES, devices: 1 });
     const ends = () => {
       const [machine] = it.fakes.vmm.machines.values();
       if (machine === undefined) throw new Error('no machine');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { onTestFinished } from 'vitest';
 import type { RetentionPolicy } from '../domain/retention.ts';
 import { openService } from '../domain/service.ts';
 import type { AtPoint } from '../lib/fault-points.ts';
@@ -35,7 +36,7 @@ export interface FakeSettings {
   readonly log?: Logger;
   /** Called at every point from the start on. */
   readonly atPoint?: AtPoint;
-  /** The storage of a service that has ended, for the next one on it. */
+  /** The storage of a service that has ended, for the next one on it in the same test. */
   readonly storage?: FakeStorage;
 }
 
@@ -43,9 +44,14 @@ export interface FakeSettings {
 const BOOT_MS = 30_000;
 const BOOTS = 2;
 
-/** The whole domain on fakes, recovered as at a daemon's start. Disposing of it shuts it down. */
+/**
+ * The whole domain on fakes, recovered as at a daemon's start. Disposing of it shuts it down. What it has on disk goes with the test that
+ * runs, also where the start fails or nothing shuts it down.
+ */
 export async function fakeService(settings: FakeSettings) {
-  const storage = settings.storage ?? (await FakeStorage.open());
+  const files = new AsyncDisposableStack();
+  onTestFinished(() => files.disposeAsync());
+  const storage = settings.storage ?? files.use(await FakeStorage.open());
   const snapshotsDir = join(storage.machinesDir, '../snapshots');
   const fakes = {
     vmm: new FakeVmm(settings.jailed),
@@ -62,7 +68,7 @@ export async function fakeService(settings: FakeSettings) {
   /** The longest that a boot, a restore or a capture may take that begins now. */
   const limits = { ms: BOOT_MS };
   const imageStore = new FakeImages();
-  const driveStore = await FakeDrives.open();
+  const driveStore = files.use(await FakeDrives.open());
   const stores = { imageStore, driveStore, poolStore: new FakePools() };
   const log = settings.log ?? pino({ level: 'silent' });
   const service = await openService(
@@ -85,10 +91,6 @@ export async function fakeService(settings: FakeSettings) {
     log,
     AbortSignal.timeout(settings.startMs ?? BOOT_MS),
   );
-  const stack = new AsyncDisposableStack();
-  if (settings.storage === undefined) stack.use(storage);
-  stack.use(driveStore);
-  stack.use(service);
   return {
     log,
     fakes,
@@ -99,6 +101,6 @@ export async function fakeService(settings: FakeSettings) {
     leases: service.leases,
     registry: service.registry,
     services: service.services,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: service[Symbol.asyncDispose],
   };
 }
