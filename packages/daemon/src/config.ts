@@ -6,6 +6,7 @@ import { MIN_MEM_SIZE_MIB } from './domain/admission.ts';
 import type { RetentionPolicy } from './domain/retention.ts';
 import type { IdleOptions } from './domain/idle.ts';
 import { readJailed, readNetworkSettings, readUser } from './host-settings.ts';
+import { StartFaults } from './lib/errors.ts';
 
 /** The daemon's settings, from its environment. Paths are absolute, sizes as the names say. */
 export interface Config {
@@ -62,14 +63,9 @@ export interface Config {
   readonly logLevel: string;
 }
 
-/** Every malformed variable of an environment, one line each: its name, its value, what it takes. */
-export class ConfigError extends Error {
+/** Every malformed variable of an environment: its name, its value, what it takes. */
+export class ConfigError extends StartFaults {
   override readonly name = 'ConfigError';
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
-    this.faults = faults;
-  }
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { ConfigError, loadConfig } from './config.ts';
-import { HostFaults, reasonOf } from './lib/errors.ts';
+import { reasonOf, StartFaults } from './lib/errors.ts';
 import { dropRoot } from './privileges.ts';
 import { serve } from './serve.ts';
 
@@ -20,8 +20,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const isListed = error instanceof ConfigError || error instanceof HostFaults;
-  const faults = isListed ? error.faults : [reasonOf(error)];
+  const faults = error instanceof StartFaults ? error.faults : [reasonOf(error)];
   for (const fault of faults) process.stderr.write(`atolld: ${fault}\n`);
   process.exitCode = error instanceof ConfigError ? EXIT_MISCONFIGURED : EXIT_FAILED;
 });

@@ -36,12 +36,16 @@ export function reasonOf(thrown: unknown): string {
   return thrown.cause === undefined ? thrown.message : `${thrown.message}: ${reasonOf(thrown.cause)}`;
 }
 
-/** What this host lacks for what the settings ask for, one line each: what it is and what mends it. */
-export class HostFaults extends Error {
-  override readonly name = 'HostFaults';
+/** All that keeps the daemon from starting, found together, one line each: what it is and what mends it. */
+export abstract class StartFaults extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(faults.join('\n'));
     this.faults = faults;
   }
+}
+
+/** What this host lacks for what the settings ask for. */
+export class HostFaults extends StartFaults {
+  override readonly name = 'HostFaults';
 }
