@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from './harness/client.ts';
 import { Daemon } from './harness/daemon.ts';
 import { expectFailure, expectNoContent } from './harness/failure.ts';
 import { peakGrowth } from './harness/host.ts';
@@ -12,6 +13,7 @@ import { handshakeStatus, Socket } from './harness/socket.ts';
 const MIB = 1024 * 1024;
 const LOG_BYTES = MIB;
 const SOON_MS = 30_000;
+const PIECE = 'x'.repeat(MIB / 4);
 
 interface Session {
   readonly id: string;
@@ -24,10 +26,14 @@ interface Session {
 const stack = new AsyncDisposableStack();
 let daemon: Daemon;
 let sandbox: Sandbox;
+/** A command that is fed and does not read, meanwhile: it takes half a minute until that is refused. */
+let unread: Promise<{ id: string; taken: number; refusal: Answer }>;
 
 beforeAll(async () => {
   daemon = stack.use(await Daemon.start());
   sandbox = await createSandbox(daemon.client);
+  unread = feedUntilRefused(await shell('until test -e /tmp/reads; do sleep 0.2; done; wc -c'));
+  unread.catch(() => undefined);
 });
 
 afterAll(() => stack.disposeAsync());
@@ -57,6 +63,14 @@ async function read(id: string) {
 }
 
 const feed = (id: string, body: object) => sandbox.post(`exec-stream/${id}/stdin`, body);
+
+async function feedUntilRefused(id: string) {
+  for (let taken = 0; ; taken += PIECE.length) {
+    const refusal = await feed(id, { stdin: PIECE });
+    if (refusal.status !== 204) return { id, taken, refusal };
+  }
+}
+
 const signal = (id: string, query = '') =>
   daemon.client.call('DELETE', `${sandbox.path}/exec-stream/${id}${query}`);
 
@@ -104,6 +118,30 @@ describe('a background command', () => {
     expectNoContent(await feed(id, { eof: true }));
     expect((await read(id)).output.equals(Buffer.concat([Buffer.from('text, '), bytes]))).toBe(true);
     expectFailure(await feed(id, { stdin: 'late' }), 409, 'SESSION_ENDED', id);
+  });
+
+  it('that does not read is fed until there is no room, and has all that was taken once it reads', async () => {
+    const { id, taken, refusal } = await unread;
+    expectFailure(refusal, 409, 'STDIN_FULL', id);
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(4 * MIB);
+    await sandbox.sh('touch /tmp/reads');
+    expectNoContent(await feed(id, { stdin: 'more', eof: true }));
+    expect((await read(id)).output.toString()).toBe(`${taken + 'more'.length}\n`);
+  });
+
+  it('that ends while input waits for room takes none of it', async () => {
+    const id = await start('sleep', ['1000']);
+    let answered = 0;
+    const feeding = Array.from({ length: 20 }, () =>
+      feed(id, { stdin: PIECE }).finally(() => (answered += 1)),
+    );
+    await until('some is taken', () => answered > 0, SOON_MS);
+    expectNoContent(await signal(id, '?signal=KILL'));
+    const answers = await within('the rest is refused', Promise.all(feeding), SOON_MS);
+    const refusals = answers.filter(({ status }) => status !== 204);
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const refusal of refusals) expectFailure(refusal, 409, 'SESSION_ENDED', id);
   });
 
   it('is ended by a signal, with what it started', async () => {

@@ -1,7 +1,7 @@
 import type { ExecStreamRequest, ExecStreamSession } from '@atoll/contract/exec-stream';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { Deadline, DeadlineError } from '../lib/deadline.ts';
+import { Deadline } from '../lib/deadline.ts';
 import { AtollError, reasonOf } from '../lib/errors.ts';
 import { GuestError } from '../ports/agent.ts';
 import { ExecSession } from './exec-session.ts';
@@ -76,13 +76,14 @@ export class ExecStreams {
     const session = this.#find(idOrName, sessionId);
     using deadline = Deadline.in(STDIN_MS, 'the input');
     const { input } = await this.#guests.reach(idOrName, () => deadline.race(session.command()));
-    if (input.writableEnded || input.destroyed) throw AtollError.of('SESSION_ENDED', { id: sessionId });
     try {
-      if (input.writableNeedDrain) await once(input, 'drain', { signal: deadline.signal });
-    } catch (error) {
-      if (!(deadline.signal.reason instanceof DeadlineError)) throw error;
-      throw AtollError.of('STDIN_FULL', { id: sessionId });
+      // Of all who wait, the first takes what room there is.
+      while (input.writableNeedDrain) await once(input, 'drain', { signal: deadline.signal });
+    } catch {
+      // An input fails for nothing else than the command's end.
+      if (deadline.signal.aborted) throw AtollError.of('STDIN_FULL', { id: sessionId });
     }
+    if (input.writableEnded || input.destroyed) throw AtollError.of('SESSION_ENDED', { id: sessionId });
     if (bytes.length > 0) input.write(bytes);
     if (isLast) input.end();
   }

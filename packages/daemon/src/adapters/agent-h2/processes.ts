@@ -91,6 +91,7 @@ function inputOf(stream: ClientHttp2Stream): Writable {
     write: (chunk: Buffer, _encoding, done) => void stream.write(frame(REQUEST_FRAME.stdin, chunk), done),
     final: (done) => void stream.write(frame(REQUEST_FRAME.stdinEnd, Buffer.alloc(0)), done),
   });
+  input.setMaxListeners(0); // Any number of callers may wait for room.
   input.on('error', () => undefined); // A command that has ended takes no more: its exit says so.
   return input;
 }
