@@ -25,10 +25,10 @@ def read_file(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def write_file(next_piece: Callable[[], bytes], file: Path) -> None:
-    """Writes a file. One that is there stays as it is until the new one is whole.
+def write_file(next_piece: Callable[[], bytes], file: Path, mode: int | None) -> None:
+    """Writes a file, with these permission bits if there are any. One that is there stays as it is until that is whole.
 
-    A device or FIFO takes the bytes as they come.
+    A device or FIFO takes the bytes as they come, and no permission bits.
     """
     if file.exists() and not file.is_file() and not file.is_dir():
         _write_all(next_piece, file, "wb")
@@ -36,6 +36,8 @@ def write_file(next_piece: Callable[[], bytes], file: Path) -> None:
     draft = file.with_name(f".atoll-{uuid.uuid4()}.part")
     try:
         _write_all(next_piece, draft, "xb")
+        if mode is not None:
+            draft.chmod(mode)
         draft.replace(file)
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -142,6 +142,7 @@ async def test_a_file_goes_up_and_down(sandbox: AsyncSandbox, tmp_path: Path) ->
     assert (await sandbox.exec("stat", ["-c", "%a %s", path])).stdout == f"750 {3 * MIB}\n"
     await sandbox.files.download(path, tmp_path / "down")
     assert (tmp_path / "down").read_bytes() == (tmp_path / "up").read_bytes()
+    assert stat.S_IMODE((tmp_path / "down").stat().st_mode) == 0o750
 
 
 async def test_a_missing_file_is_an_error_with_its_errno(sandbox: AsyncSandbox, tmp_path: Path) -> None:

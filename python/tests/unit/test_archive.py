@@ -101,12 +101,22 @@ def test_a_file_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"before")
     with pytest.raises(OSError, match="broken off"):
-        write_file(broken_off(), file)
+        write_file(broken_off(), file, None)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
-    write_file(source(b"after"), file)
+    write_file(source(b"after"), file, None)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"after"]
 
 
-def test_a_device_takes_the_bytes_of_a_file() -> None:
-    write_file(source(b"gone"), Path("/dev/null"))
-    assert Path("/dev/null").is_char_device()
+def test_a_file_takes_the_place_of_the_one_before_with_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"before")
+    write_file(source(b"after"), file, 0o750)
+    assert (file.read_bytes(), oct(file.stat().st_mode & 0o777)) == (b"after", "0o750")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_device_takes_the_bytes_of_a_file_and_no_mode() -> None:
+    null = Path("/dev/null")
+    before = null.stat().st_mode
+    write_file(source(b"gone"), null, 0o600)
+    assert null.stat().st_mode == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from .._archive import pack, read_file, unpack, write_file
 from .._request import Request, get, path_of, post
@@ -111,19 +111,25 @@ class AsyncFiles:
     async def download(self, path: str, local_path: str | os.PathLike[str]) -> None:
         """Brings a file to `local_path`, or the contents of a folder into the folder `local_path`.
 
-        The folder is made if it is missing. What would be written outside of it is refused.
+        A file keeps its mode; what is in a folder its links, modes and times. The folder is made if it is missing. What
+        would be written outside of it is refused.
         """
+        local = Path(local_path)
         try:
-            await self._get("files", path, Path(local_path))
+            async with self._client.stream(get(self._path("files"), path=path)) as response:
+                mode = await self._mode_of(path)
+                await runtime.consume(response.aiter_bytes(), lambda next_piece: write_file(next_piece, local, mode))
         except ApiError as error:
             if error.code != "EISDIR":
                 raise
-            await self._get("archive", path, Path(local_path))
+            async with self._client.stream(get(self._path("archive"), path=path)) as response:
+                await runtime.consume(response.aiter_bytes(), lambda next_piece: unpack(next_piece, local))
 
-    async def _get(self, route: str, path: str, local: Path) -> None:
-        async with self._client.stream(get(self._path(route), path=path)) as response:
-            take = write_file if route == "files" else unpack
-            await runtime.consume(response.aiter_bytes(), lambda next_piece: take(next_piece, local))
+    async def _mode_of(self, path: str) -> int | None:
+        """Permission bits of a file; those of a file that a link leads to are not asked for."""
+        place = PurePosixPath(path)
+        files = [entry for entry in await self.list(str(place.parent)) if entry.type == "file"]
+        return next((entry.mode & 0o777 for entry in files if entry.name == place.name), None)
 
     async def _put(self, route: str, path: str, content: AsyncIterator[bytes]) -> None:
         await self._client.call(Request("PUT", self._path(route), (("path", path),)), content=content)
