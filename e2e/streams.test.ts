@@ -2,8 +2,8 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket as TcpSocket } from 'node:net';
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startServer } from './guests/server.ts';
 import { Client } from './harness/client.ts';
 import { Daemon } from './harness/daemon.ts';
 import { openFds } from './harness/host.ts';
@@ -27,14 +27,7 @@ beforeAll(async () => {
   daemon = stack.use(await Daemon.start({ SERVICE_AUTH_TOKEN: TOKEN, SERVICE_LOG_LEVEL: 'trace' }));
   client = new Client(daemon.url, TOKEN);
   sandbox = await createSandbox(client);
-  const script = await readFile(new URL('guests/server.py', import.meta.url));
-  await client.call('PUT', `${sandbox.path}/files?path=/tmp/server.py`, new Uint8Array(script));
-  await sandbox.post('exec-stream', {
-    command: 'python3',
-    args: ['/tmp/server.py', '127.0.0.1', String(SERVER_PORT)],
-  });
-  const preview = `${sandbox.path}/preview/${SERVER_PORT}/`;
-  await until('the server answers', async () => (await client.call('GET', preview)).status === 200, SOON_MS);
+  await startServer(client, sandbox, SERVER_PORT);
 });
 
 afterAll(() => stack.disposeAsync());
