@@ -6,15 +6,17 @@ import { BaseSequencer } from 'vitest/node';
 const SECONDS: Readonly<Record<string, number>> = {
   'soak/flat': 155,
   'faults/hung': 150,
-  'hostile-agent': 140,
   'docs/docs': 120,
   'faults/points': 120,
+  'hostile-agent/session': 85,
   'raw-files': 80,
   'python-sdk': 80,
   'cli/cp': 75,
   'fuzz/api': 75,
   'rate-limits-snapshots': 55,
   'soak/random': 50,
+  'hostile-agent/files': 40,
+  'hostile-agent/connections': 30,
 };
 /** And what any other takes, on average. */
 const OTHER_SECONDS = 12;

@@ -1,4 +1,4 @@
-// Hostile is a guest agent that lies, for the tests of the daemon: e2e/hostile.test.ts. As /init of a guest it looks at the label of
+// Hostile is a guest agent that lies, for the tests of the daemon: e2e/hostile-agent. As /init of a guest it looks at the label of
 // the root disk: "h-<name>" chooses what it does instead of opening an epoch, "h-ok" has it open one and lie in its answers, and any
 // other label has it become the true agent, /real, so that honest guests boot from the same initramfs.
 package main
