@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Deadline } from '../lib/deadline.ts';
-import { AtollError, reasonOf } from '../lib/errors.ts';
+import { AtollError, isErrno, reasonOf } from '../lib/errors.ts';
 import { NoSpace } from '../ports/snapshots.ts';
 import type { SnapshotDraft, SnapshotRecord, StoredSnapshot } from '../ports/snapshots.ts';
 import type { Drives } from './drives.ts';
@@ -105,7 +105,8 @@ async function asFailure(
     const { needBytes, freeBytes } = error;
     return AtollError.of('INSUFFICIENT_DISK', { needBytes, freeBytes, path }, error);
   }
-  if (draft !== undefined && isDiskFull(error)) {
+  // The file system filled up on the way, whoever wrote.
+  if (draft !== undefined && isErrno(error, 'ENOSPC', 'EDQUOT')) {
     const freeBytes = await snapshots.freeBytes();
     return AtollError.of('INSUFFICIENT_DISK', { needBytes: draft.needBytes, freeBytes, path }, error);
   }
@@ -113,11 +114,4 @@ async function asFailure(
   if (aborted && reason instanceof AtollError) return reason;
   if (error instanceof AtollError) return error;
   return AtollError.of('SNAPSHOT_FAILED', { id, reason: reasonOf(error) }, error);
-}
-
-/** The file system filled up on the way, whoever wrote. */
-function isDiskFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' || isDiskFull(error.cause);
 }

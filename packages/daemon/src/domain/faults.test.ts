@@ -205,6 +205,21 @@ describe('a release', () => {
   });
 });
 
+test('a host that cannot be looked at is told of as the start that it fails', async () => {
+  const taken = await snapshot({ name: 'web' });
+  const failed = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  vi.spyOn(it.fakes.host, 'freeProcesses').mockRejectedValue(failed);
+  for (const [start, code] of [
+    [create(), 'BOOT_FAILED'],
+    [resume(taken), 'RESTORE_FAILED'],
+  ] as const) {
+    await expect(start).rejects.toThrow(codeOf(code));
+    await expect(start).rejects.toThrow('EMFILE');
+  }
+  await settled();
+  expect(await held()).toEqual([taken]);
+});
+
 test('a history that is locked for a moment is waited for, on both ends of a life', async () => {
   const locked = (method: 'began' | 'ended') =>
     vi.spyOn(it.fakes.history, method).mockImplementationOnce(() => {

@@ -76,7 +76,7 @@ export class Lifecycle {
 
   /**
    * Brings a sandbox up by a recipe, and into service. Its name is taken first. Aborting, a shutdown or a failure undoes whatever
-   * was done.
+   * was done; one that has no code is told as BOOT_FAILED, or RESTORE_FAILED for what comes out of a snapshot.
    */
   async start(sandbox: Sandbox, recipe: Recipe, signal: AbortSignal): Promise<Sandbox> {
     return this.track(this.#start(sandbox, recipe, AbortSignal.any([signal, this.#shutdown.signal])));
@@ -130,7 +130,7 @@ export class Lifecycle {
     } catch (error) {
       this.#registry.forget(id);
       this.#log.warn({ sandbox_id: id, reason: reasonOf(error) }, 'sandbox not created');
-      throw error;
+      throw asFailure(sandbox, error);
     }
     this.#metrics.sandboxCreated();
     this.#countActive();
@@ -150,7 +150,7 @@ export class Lifecycle {
       await this.#noteBeginning(sandbox, deadline);
     } catch (error) {
       await this.#release(sandbox, running);
-      throw asFailure(sandbox, `its history cannot be written: ${reasonOf(error)}`, error);
+      throw new Error('its history cannot be written', { cause: error });
     }
     try {
       await this.#atPoint('enter:written', { id, signal: deadline.signal });
@@ -158,7 +158,7 @@ export class Lifecycle {
     } catch (error) {
       await this.#noteEnd(sandbox, { reason: 'destroyed' });
       await this.#release(sandbox, running);
-      throw error instanceof AtollError ? error : asFailure(sandbox, reasonOf(error), error);
+      throw error;
     }
     this.#registry.goLive(id, running);
     this.#watch(sandbox, running);
@@ -236,7 +236,10 @@ export class Lifecycle {
   }
 }
 
-function asFailure({ id, parentSnapshotId }: Sandbox, reason: string, cause: unknown): AtollError {
-  if (parentSnapshotId === undefined) return AtollError.of('BOOT_FAILED', { id, reason }, cause);
-  return AtollError.of('RESTORE_FAILED', { id: parentSnapshotId, reason }, cause);
+/** What a failed start is told as. Of work that failed and whose undoing did, whoever answers the caller tells the first. */
+function asFailure({ id, parentSnapshotId }: Sandbox, error: unknown): unknown {
+  if (error instanceof AtollError || error instanceof SuppressedError) return error;
+  const reason = reasonOf(error);
+  if (parentSnapshotId === undefined) return AtollError.of('BOOT_FAILED', { id, reason }, error);
+  return AtollError.of('RESTORE_FAILED', { id: parentSnapshotId, reason }, error);
 }

@@ -36,6 +36,12 @@ export function reasonOf(thrown: unknown): string {
   return thrown.cause === undefined ? thrown.message : `${thrown.message}: ${reasonOf(thrown.cause)}`;
 }
 
+/** Whether this, or what caused it, is one of these errors of the host's kernel. */
+export function isErrno(thrown: unknown, ...errnos: readonly string[]): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return errnos.includes((thrown as NodeJS.ErrnoException).code ?? '') || isErrno(thrown.cause, ...errnos);
+}
+
 /** All that keeps the daemon from starting, found together, one line each: what it is and what mends it. */
 export abstract class StartFaults extends Error {
   readonly faults: readonly string[];

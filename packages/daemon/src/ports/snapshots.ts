@@ -110,7 +110,10 @@ export interface SnapshotStore {
   archive(snapshot: StoredSnapshot, archivedAtUnix: number, signal: AbortSignal): Promise<StoredSnapshot>;
   /** Brings them back. When it rejects they are where they were. */
   unarchive(snapshot: StoredSnapshot, signal: AbortSignal): Promise<StoredSnapshot>;
-  /** What is missing or not whole; undefined when nothing is. Memory is looked at by its size alone. */
+  /**
+   * What is missing or not whole; undefined when nothing is. Memory is looked at by its size alone. Rejects when the host has nothing left
+   * to look with.
+   */
   findFault(snapshot: StoredSnapshot, signal: AbortSignal): Promise<SnapshotFault | undefined>;
   /** Makes a machine's directory and its root disk, a copy-on-write layer over the snapshot's. Leaves nothing when it fails. */
   createMachine(id: string, snapshot: StoredSnapshot, signal: AbortSignal): Promise<MachineFiles>;

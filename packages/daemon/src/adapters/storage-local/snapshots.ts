@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reasonOf } from '../../lib/errors.ts';
+import { isErrno, reasonOf } from '../../lib/errors.ts';
 import { NoSpace } from '../../ports/snapshots.ts';
 import type {
   FoundSnapshots,
@@ -86,6 +86,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
         whole.push(await this.#read(id));
         this.#layers.hold(snapshotHolder(id), [id]);
       } catch (error) {
+        if (isOfHost(error)) throw error;
         damaged.push({ id, reason: reasonOf(error), movedTo: await this.#setAside(id) });
       }
     }
@@ -160,6 +161,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
+      if (isOfHost(error)) throw error;
       return { what: 'files', recorded: 'whole', actual: reasonOf(error) };
     }
   }
@@ -281,6 +283,11 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
 /** What an archive takes of a snapshot. */
 function filesOf({ state, memory }: StoredSnapshot): string[] {
   return memory === undefined ? [state] : [state, memory];
+}
+
+/** No file descriptor or memory was left to read with, which says nothing about what was to be read. */
+function isOfHost(error: unknown): boolean {
+  return isErrno(error, 'EMFILE', 'ENFILE', 'ENOMEM');
 }
 
 function machineHolder(id: string): string {
