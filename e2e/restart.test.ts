@@ -1,3 +1,5 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Daemon, endDuringStart, startRefused } from './harness/daemon.ts';
 import { expectFailure } from './harness/failure.ts';
@@ -111,6 +113,26 @@ describe.each([
       const next = stack.use(await first.restart());
       const { json } = await next.client.call('GET', '/sandboxes/history');
       expect(json).toMatchObject({ history: [{ id, end_reason: 'orphaned_by_restart' }] });
+    },
+  );
+});
+
+describe('a start on a broken file', () => {
+  it.each(['pools.json', 'history.db'])(
+    '%s: is refused in one line, and succeeds once it is moved away',
+    async (name) => {
+      const first = await startDaemon();
+      await first.stop();
+      const path = join(first.stateDir, name);
+      await writeFile(path, '[{ "neither": "pools", "nor": "a database"');
+      const { code, stderr } = await startRefused({}, first.stateDir);
+      expect(code).toBeGreaterThan(0);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+      expect(stderr).toContain(path);
+      expect(stderr).toContain('move it away');
+      await rename(path, `${path}.broken`);
+      const next = stack.use(await first.restart());
+      expect((await next.client.call('GET', '/healthz')).text).toBe('ok');
     },
   );
 });

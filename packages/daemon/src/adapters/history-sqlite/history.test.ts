@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { afterAll, expect, test } from 'vitest';
+import { reasonOf } from '../../lib/errors.ts';
 import { historySuite } from '../../testing/suites/history.ts';
 import { SqliteHistory } from './history.ts';
 
@@ -53,13 +54,24 @@ test.each([
   [
     'is no database',
     (path: string) => writeFileSync(path, 'no database at all, but long enough to be read as one'),
+    'move it away',
   ],
-  ['was written by a later release', writeLater],
-])('a file that %s is refused by its name', (_, spoil) => {
+  ['was written by a later release', writeLater, 'a later release wrote it'],
+])('a file that %s is refused by its name, saying what is wrong', (_, spoil, told) => {
   const path = nextPath();
   spoil(path);
-  expect(() => SqliteHistory.open(path, log)).toThrow(path);
+  for (const part of [path, told]) expect(refusalOf(path)).toContain(part);
 });
+
+/** Why a file is not opened, as the daemon says it. */
+function refusalOf(path: string): string {
+  try {
+    using _opened = SqliteHistory.open(path, log);
+    return 'it was opened';
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
 
 function writeLater(path: string): void {
   using database = new DatabaseSync(path);

@@ -17,6 +17,9 @@ const CHECKPOINT = new URL(`checkpoint${extname(import.meta.url)}`, import.meta.
 // Another process may have the file locked for a moment. Nobody is served while a call waits for it: whoever writes waits longer, between calls.
 const BUSY_MS = 100;
 
+// SQLITE_CORRUPT and SQLITE_NOTADB (sqlite.org/rescode.html).
+const BROKEN = [11, 26];
+
 const Row = z.object({
   id: z.string(),
   name: z.string().nullable(),
@@ -76,7 +79,10 @@ export class SqliteHistory implements History, Disposable {
         throw error;
       }
     } catch (error) {
-      throw new Error(`the history ${path} cannot be opened (SERVICE_HISTORY_DB_PATH)`, { cause: error });
+      const advice = isBroken(error) ? ': mend the file, or move it away to begin a new history' : '';
+      throw new Error(`the history ${path} cannot be opened (SERVICE_HISTORY_DB_PATH)${advice}`, {
+        cause: error,
+      });
     }
   }
 
@@ -114,6 +120,11 @@ export class SqliteHistory implements History, Disposable {
     worker.once('error', (error) => this.#log.error({ reason: reasonOf(error) }, 'history not checkpointed'));
     worker.once('exit', () => (this.#checkpointing = false));
   }
+}
+
+/** The file is no database, or one that was damaged. */
+function isBroken(error: unknown): boolean {
+  return BROKEN.includes((error as { errcode?: number }).errcode ?? 0);
 }
 
 function toRecord(row: z.output<typeof Row>): HistoryRecord {
