@@ -8,6 +8,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'faults/hung': 150,
   'docs/docs': 120,
   'faults/points': 120,
+  'faults/stopped': 110,
   'hostile-agent/session': 85,
   'raw-files': 80,
   'python-sdk': 80,

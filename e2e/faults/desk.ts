@@ -1,7 +1,8 @@
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Daemon, FAULTY } from '../harness/daemon.ts';
+import { Daemon, FAULTY, startRefused } from '../harness/daemon.ts';
 import type { Env } from '../harness/daemon.ts';
+import { machinePid } from '../harness/host.ts';
 import { createSandbox, listSandboxes } from '../harness/sandbox.ts';
 import type { Sandbox } from '../harness/sandbox.ts';
 import { deleteSnapshots } from '../harness/snapshot.ts';
@@ -55,6 +56,11 @@ export class FaultDesk implements AsyncDisposable {
     await writeFile(join(this.#dir, 'clock'), String(seconds));
   }
 
+  /** Stops the VM of a sandbox, as a person with a debugger does, or has it go on. */
+  async signalVm({ id }: Sandbox, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    process.kill(await machinePid(this.#daemon.stateDir, id), signal);
+  }
+
   create(body: object = {}): Promise<Sandbox> {
     return createSandbox(this.client, { ...SMALL, ...body });
   }
@@ -63,6 +69,11 @@ export class FaultDesk implements AsyncDisposable {
   async restart(env: Env = {}): Promise<void> {
     await this.#daemon.ended();
     this.#daemon = await this.#daemon.restart(env);
+  }
+
+  /** Starts a daemon, once this one has ended, that does not come to listen; answers how it ended. */
+  startInVain(): ReturnType<typeof startRefused> {
+    return startRefused({ ATOLL_DAEMON: FAULTY }, this.#daemon.stateDir);
   }
 
   /** Deletes what there is but these sandboxes, and checks that the host has nothing else. */

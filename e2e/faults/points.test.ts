@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pointsOf } from '../../packages/daemon/src/lib/fault-points.ts';
 import type { FaultGroup } from '../../packages/daemon/src/lib/fault-points.ts';
-import { startRefused, FAULTY } from '../harness/daemon.ts';
 import { expectFailure, expectNoContent } from '../harness/failure.ts';
 import type { Sandbox } from '../harness/sandbox.ts';
 import { listSandboxes } from '../harness/sandbox.ts';
@@ -137,7 +136,7 @@ describe('the daemon killed', () => {
     await desk.strike(point, 'daemon killed');
     await PASSINGS[group](sandbox, kept).catch(() => undefined);
     // One that is killed at its start has ended twice.
-    if (group === 'recover') expect((await startAgain()).signal).toBe('SIGKILL');
+    if (group === 'recover') expect((await desk.startInVain()).signal).toBe('SIGKILL');
     await desk.restart();
     expect(await desk.waiting()).toEqual([]);
     await assertBooksEqualHost(desk.daemon);
@@ -163,13 +162,8 @@ it('an error at any point of a start ends it, saying so, and the next one does a
   await desk.daemon.kill();
   for (const point of pointsOf('error', 'recover')) {
     await desk.strike(point, 'error');
-    expect((await startAgain()).stderr).toContain(`injected at ${point}`);
+    expect((await desk.startInVain()).stderr).toContain(`injected at ${point}`);
   }
   await desk.restart();
   await desk.clear();
 });
-
-/** Starts a daemon that does not come to listen. */
-function startAgain() {
-  return startRefused({ ATOLL_DAEMON: FAULTY }, desk.daemon.stateDir);
-}
