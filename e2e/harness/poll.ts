@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { patient } from '../../packages/daemon/src/testing/patience.ts';
 
-const INTERVAL_MS = 20;
+// A look takes longer where everything does.
+const INTERVAL_MS = patient(20);
 
 /** Asks again and again until the answer is true. Rejects, with what the last answer was, when that takes too long. */
 export async function until(

@@ -23,8 +23,11 @@ export interface Jailer {
   readonly stateDir: string;
 }
 
+/** A sandbox, or what is to be one. */
+type Identified = Pick<Sandbox, 'id'>;
+
 /** The monitor of a sandbox: what runs in the cgroup that is named from it, beside the daemon's own. */
-export async function monitorOf({ pid: daemon }: Jailer, { id }: Sandbox): Promise<Monitor> {
+export async function monitorOf({ pid: daemon }: Jailer, { id }: Identified): Promise<Monitor> {
   const own = /^0::(\/.*)$/m.exec(await readFile(`/proc/${daemon}/cgroup`, 'utf8'))?.[1] ?? '';
   if (basename(own) !== 'daemon') throw new Error(`the daemon is in the cgroup ${own}`);
   const cgroup = join('/sys/fs/cgroup', dirname(own), `vm-${id}`);
@@ -90,7 +93,7 @@ export async function bytesSent(): Promise<number> {
 /** What is left of a sandbox: processes that are its jail's user or have its name, its cgroup, its directory. */
 export async function remainsOf(
   { stateDir }: Jailer,
-  { id }: Sandbox,
+  { id }: Identified,
   { cgroup, status }: Monitor,
 ): Promise<string[]> {
   const processes = await Promise.all((await allPids()).map((pid) => belongs(pid, id, status['Uid'])));

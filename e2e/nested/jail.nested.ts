@@ -5,7 +5,8 @@ import { until } from '../harness/poll.ts';
 import { createSandbox, listSandboxes } from '../harness/sandbox.ts';
 import type { Sandbox } from '../harness/sandbox.ts';
 import { bringUp, takeSnapshot } from '../harness/snapshot.ts';
-import { setUpHost, sh, unit } from './host.ts';
+import { createDrive, mountOf } from '../storage/drives.ts';
+import { monitors, setUpHost, sh, unit } from './host.ts';
 import {
   bytesSent,
   execTimes,
@@ -26,7 +27,7 @@ const MIB = 1024 * 1024;
 const GONE_MS = 30_000;
 const UNDER_WAY_MS = 60_000;
 
-// As many processors as the machine has.
+// More processors than the machine has.
 const HOSTILE = { vcpu_count: 2, mem_size_mib: 160 };
 const NEIGHBOUR = { vcpu_count: 1, mem_size_mib: 128 };
 const EXECS = 10;
@@ -81,20 +82,20 @@ test('a snapshot that was taken without jails comes up in one, with its memory',
 
 test('a monitor is a user of its own, without a capability, in namespaces and a root of its own', async () => {
   await using other = await createSandbox(daemon.client, HOSTILE);
-  const monitors = [await monitorOf(daemon, neighbour), await monitorOf(daemon, other)];
+  const both = [await monitorOf(daemon, neighbour), await monitorOf(daemon, other)];
 
   for (const kind of ['Uid', 'Gid'] as const)
-    expect(monitors.flatMap((monitor) => [...idsOf(monitor, kind)]).toSorted()).toEqual(IDS);
+    expect(both.flatMap((monitor) => [...idsOf(monitor, kind)]).toSorted()).toEqual(IDS);
   const none = { CapInh: NONE, CapPrm: NONE, CapEff: NONE, CapBnd: NONE, CapAmb: NONE };
-  for (const { status } of monitors)
+  for (const { status } of both)
     expect(status).toMatchObject({ ...none, NoNewPrivs: '1', Seccomp: '2', Seccomp_filters: '2' });
 
   const outside = await namespacesOf(daemon.pid);
-  const inside = (await Promise.all(monitors.map(({ pid }) => namespacesOf(pid)))).flat();
+  const inside = (await Promise.all(both.map(({ pid }) => namespacesOf(pid)))).flat();
   expect(new Set([...outside, ...inside]).size).toBe(outside.length + inside.length);
 
   for (const [at, { id }] of [neighbour, other].entries()) {
-    const pid = monitors[at]?.pid ?? 0;
+    const pid = both[at]?.pid ?? 0;
     expect(['dev', 'lib', 'lib64', 'tmp', 'usr', 'var']).toEqual(expect.arrayContaining(await rootOf(pid)));
     const mounts = await mountsOf(pid);
     const writable = mounts.filter(({ isWritable }) => isWritable).map(({ path }) => path);
@@ -105,7 +106,8 @@ test('a monitor is a user of its own, without a capability, in namespaces and a 
 });
 
 test('it is limited as its machine is sized, keeps no snapshot, and works like any other', async () => {
-  await using sandbox = await createSandbox(daemon.client, HOSTILE);
+  const drive = await createDrive(daemon.client, 16);
+  await using sandbox = await createSandbox(daemon.client, { ...HOSTILE, drives: [{ id: drive.id }] });
   const monitor = await monitorOf(daemon, sandbox);
   // SERVICE_JAILER_MEMORY_OVERHEAD_MIB and SERVICE_JAILER_IO_BYTES_PER_SEC as they are by default.
   expect(await limitOf(monitor, 'memory.max')).toBe(String((160 + 192) * MIB));
@@ -117,6 +119,9 @@ test('it is limited as its machine is sized, keeps no snapshot, and works like a
   const content_base64 = Buffer.from('kept for now').toString('base64');
   expect((await sandbox.post('write-file', { path: '/root/note', content_base64 })).status).toBe(204);
   expect(await sandbox.sh('cat /root/note; nproc')).toBe('kept for now2');
+  expect(await sandbox.sh(`cp /root/note ${mountOf(drive)} && cat ${mountOf(drive)}/note`)).toBe(
+    'kept for now',
+  );
   expectFailure(await sandbox.post('snapshot', undefined), 400, 'JAILED_NOT_SNAPSHOTTABLE', sandbox.id);
 
   const end = await daemon.client.call('DELETE', sandbox.path);
@@ -202,6 +207,29 @@ test('no monitor outlives a daemon that is killed, and the next one makes jails 
   expect(await remainsOf(daemon, neighbour, monitor)).toEqual([]);
   neighbour = await createSandbox(daemon.client, NEIGHBOUR);
   expect(await neighbour.sh('id -un')).toBe('root');
+  await daemon.stop();
+});
+
+test('an emulated guest runs in a jail, and is gone with a caller who does not wait for it', async () => {
+  daemon = await daemon.restart({ SERVICE_ACCEL: 'tcg' });
+  const caller = new AbortController();
+  const { signal } = caller;
+  const create = daemon.client.call('POST', '/sandboxes', NEIGHBOUR, { signal }).catch(() => undefined);
+  await until('its monitor runs', async () => (await monitors()).length === 1, UNDER_WAY_MS);
+  const [line = ''] = await monitors();
+  expect(line).toContain('-accel tcg');
+  const sandbox = { id: /-name atoll-(\S+)/.exec(line)?.[1] ?? '' };
+  const monitor = await monitorOf(daemon, sandbox);
+  expect(monitor.status).toMatchObject({ CapEff: NONE, CapBnd: NONE, NoNewPrivs: '1', Seccomp: '2' });
+  // It is emulated by an emulated processor: its boot would take minutes.
+  const hasRun = async () => (await figureOf(monitor, 'cpu.stat', 'usage_usec')) > 5_000_000;
+  await until('its guest has run for a while', hasRun, UNDER_WAY_MS);
+
+  caller.abort();
+  await create;
+  const isGone = async () => (await remainsOf(daemon, sandbox, monitor)).length === 0;
+  await until('nothing of the sandbox is left', isGone, GONE_MS);
+  daemon.assertRunning();
   await daemon.stop();
 });
 

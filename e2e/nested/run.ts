@@ -73,10 +73,7 @@ async function runCommand(access: Access, machine?: NestedMachine): Promise<void
 
 async function boot(): Promise<NestedMachine> {
   const start = performance.now();
-  const machine = await NestedMachine.boot(
-    { memSizeMib: Number(values.memory), vcpuCount: 2, files: values.file },
-    signal,
-  );
+  const machine = await NestedMachine.boot({ memSizeMib: Number(values.memory), files: values.file }, signal);
   await copyCheckout(machine.access, signal);
   console.error(`the nested machine is up (${Math.round((performance.now() - start) / 1000)} s)`);
   return machine;

@@ -5,8 +5,8 @@ set -euo pipefail
 source "$(dirname "$0")/../../host/lib.sh"
 
 # How many times as long as on the host a test may take in there.
-PATIENCE=15
-MINUTES=60
+PATIENCE=20
+MINUTES=35
 JSON=/var/tmp/nested.json
 
 work=$(mktemp -d)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../harness/poll.ts';
 import { createSandbox } from '../harness/sandbox.ts';
+import { bringUp, takeSnapshot } from '../harness/snapshot.ts';
 import { monitors, setUpHost, sh, unit } from './host.ts';
 
 const SOON_MS = 60_000;
@@ -33,14 +34,23 @@ test('the daemon has one capability, gains none, and sees little of the host', a
   expect(Number(exposure?.[1])).toBeLessThan(5);
 });
 
-test('a sandbox runs in it under KVM', async () => {
-  await using sandbox = await createSandbox(unit.client, { mem_size_mib: 256 });
-  expect(await sandbox.sh('id -un')).toBe('root');
+test('it finds KVM, and a sandbox boots, runs, is kept and resumed under it', async () => {
+  expect(await sh('journalctl --boot --unit atoll.service --output cat')).toMatch(/"accelerator":"kvm"/);
+  const sandbox = await createSandbox(unit.client, { mem_size_mib: 256 });
+  expect(await sandbox.sh('echo here >/root/kept && id -un')).toBe('root');
+  const clocks = 'cat /sys/devices/system/clocksource/clocksource0/available_clocksource';
+  expect(await sandbox.sh(clocks)).toContain('kvm-clock');
+  expect(await monitors()).toEqual([expect.stringContaining('-accel kvm')]);
+
+  const snapshot = await takeSnapshot(unit.client, sandbox.id);
+  expect(await monitors()).toEqual([]);
+  const resumed = await bringUp(unit.client, `${snapshot}/resume`);
+  expect(await resumed.sh('cat /root/kept')).toBe('here');
   expect(await monitors()).toEqual([expect.stringContaining('-accel kvm')]);
 });
 
 test('a daemon that is killed comes back, and none of its machines is left', async () => {
-  await createSandbox(unit.client, { mem_size_mib: 256 });
+  expect(await monitors()).toHaveLength(1);
   const pid = await unit.property('MainPID');
   await sh(`kill -KILL ${pid}`);
   await until(
