@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
@@ -12,16 +13,21 @@ import (
 // dumpAttempts is how often the table is read when the kernel resizes it meanwhile, which it does seldom.
 const dumpAttempts = 5
 
-// from chooses connections by who opened them.
-type from func(netip.Addr) bool
+// between chooses connections by the address of either end: who opened one, and whom it was opened to.
+type between func(netip.Addr) bool
 
 // MatchConntrackFlow is what the library asks of a choice.
-func (f from) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
-	address, ok := netip.AddrFromSlice(flow.Forward.SrcIP)
-	return ok && f(address.Unmap())
+func (b between) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
+	return b.is(flow.Forward.SrcIP) || b.is(flow.Forward.DstIP)
 }
 
-// forget makes the kernel forget every connection of guests. What still arrives for them would reach whoever has the address next.
+func (b between) is(end net.IP) bool {
+	address, ok := netip.AddrFromSlice(end)
+	return ok && b(address.Unmap())
+}
+
+// forget makes the kernel forget every connection of guests, and of the host to them. What still arrives would reach whoever has the
+// address next.
 func (h *host) forget(guests []guest) error {
 	gone := make(map[netip.Addr]bool, len(guests))
 	for _, g := range guests {
@@ -38,7 +44,7 @@ func (h *host) forgetNetwork(network string) error {
 	return h.forgetThose(prefix.Contains)
 }
 
-func (h *host) forgetThose(choice from) error {
+func (h *host) forgetThose(choice between) error {
 	var err error
 	for range dumpAttempts {
 		_, err = h.links.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, choice)

@@ -66,7 +66,7 @@ export class Netlink implements AsyncDisposable {
     return this.#request({ close: stations });
   }
 
-  /** Has the kernel forget every connection that came from a network, in CIDR notation. */
+  /** Has the kernel forget every connection from or to a network, in CIDR notation. */
   forget(network: string): Promise<void> {
     return this.#request({ forget: network });
   }
