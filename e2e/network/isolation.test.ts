@@ -2,15 +2,53 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arp, ethernet, frame, octets } from './frames.ts';
 import { reaches } from './guest.ts';
 import type { Guest } from './guest.ts';
-import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA } from './lab.ts';
+import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA, USER_ID } from './lab.ts';
 import { OUTSIDE } from './outside.ts';
 
 const PORT = 7000;
+// Of those that the kernel gives to who connects.
+const EPHEMERAL_PORT = 40_000;
+const SOON_MS = 10_000;
+const ROOT = 0;
+const NOBODY = 65_534;
 const BROADCAST = 'ff:ff:ff:ff:ff:ff';
 
 /** A program that connects to a port and prints what it is told there. */
-function knockAt(address: string): string {
-  return `import socket; print(socket.create_connection(("${address}", ${PORT}), 1).recv(99))`;
+function knockAt(address: string, port = PORT): string {
+  return `import socket; print(socket.create_connection(("${address}", ${port}), 1).recv(99))`;
+}
+
+/** A program that sends a packet to a port. */
+function sendTo(address: string): string {
+  return `import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("${address}", ${PORT}))`;
+}
+
+/** A program that keeps a connection to a guest open, and answers whoever comes to the next port, on both transports. */
+function holdAndListen(address: string): string {
+  return `
+import socket, threading
+held = socket.create_connection(("${address}", ${PORT + 1}), 5, ("${GATEWAY}", ${EPHEMERAL_PORT}))
+server = socket.create_server(("${GATEWAY}", ${EPHEMERAL_PORT + 1}))
+def answer():
+    packets = socket.socket(type=socket.SOCK_DGRAM)
+    packets.bind(("${GATEWAY}", ${EPHEMERAL_PORT + 1}))
+    while True:
+        packets.sendto(b"host", packets.recvfrom(99)[1])
+threading.Thread(target=answer, daemon=True).start()
+print("ready", flush=True)
+while True:
+    with server.accept()[0] as connection:
+        connection.sendall(b"host")
+`;
+}
+
+/** A program as a user runs it. Root starts it: not every user may read the interpreter, and what it imports. */
+function asUser(user: number, program: string): string[] {
+  return [
+    'python3',
+    '-c',
+    `import encodings.idna, os, socket, threading; os.setgroups([]); os.setresuid(${user}, ${user}, ${user})\n${program}`,
+  ];
 }
 
 describe('a guest', () => {
@@ -162,6 +200,29 @@ describe('a guest', () => {
       'timed out',
     );
     await lab.outside.run('ip', 'route', 'delete', '10.213.0.0/16');
+  });
+
+  test('is reached by no user of the host but the daemon’s, over TCP', async () => {
+    const { lease } = neighbour;
+    const as = (user: number, program: string) => lab.host(...asUser(user, program));
+    const knock = knockAt(lease.address);
+    expect(await lab.driver.call('connect', { lease, port: PORT, ms: SOON_MS })).toBe('reached');
+    expect(await as(USER_ID, knock)).toContain('reached');
+    for (const user of [ROOT, NOBODY]) await expect(as(user, knock)).rejects.toThrow('timed out');
+    for (const user of [ROOT, NOBODY, USER_ID])
+      await expect(as(user, sendTo(lease.address))).rejects.toThrow('Operation not permitted');
+  });
+
+  test('gains no way to the host by a connection from there', async () => {
+    await guest.listen(PORT + 1);
+    const holder = holdAndListen(guest.lease.address);
+    await lab.serve('ready', ...asUser(USER_ID, holder));
+    // It is there for the host itself.
+    expect(await lab.host('python3', '-c', knockAt(GATEWAY, EPHEMERAL_PORT + 1))).toContain('host');
+    for (const port of [EPHEMERAL_PORT, EPHEMERAL_PORT + 1]) {
+      expect(await reaches(guest.tcp(GATEWAY, port))).toBe(false);
+      expect(await reaches(guest.udp(GATEWAY, port))).toBe(false);
+    }
   });
 
   test('still has the outside after all that', async () => {

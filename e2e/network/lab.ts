@@ -198,9 +198,12 @@ export class Lab implements AsyncDisposable {
 
   /** TCP and UDP on port 7000, and a web server, on addresses of the host, for guests who should not get there. */
   async serveHost(addresses: readonly string[]): Promise<void> {
-    this.#stack.use(
-      await startServer(this.#inNamespace('host', ['python3', here('outside.py'), ...addresses]), 'ready'),
-    );
+    await this.serve('ready', 'python3', here('outside.py'), ...addresses);
+  }
+
+  /** Starts a program on the host and waits until it says a word. It ends with the lab. */
+  async serve(sign: string, ...argv: string[]): Promise<void> {
+    this.#stack.use(await startServer(this.#inNamespace('host', argv), sign));
   }
 
   /** Where the host's own resolvers are. */

@@ -94,6 +94,18 @@ describe('the pool', () => {
     expect(await tracked()).toBe('');
   });
 
+  test('gives the next holder of an address none of the host’s connections to the last one', async () => {
+    const [guest] = await lab.addGuests(1);
+    if (guest === undefined) throw new Error('no guest');
+    const { lease } = guest;
+    await guest.listen(7000);
+    await lab.driver.call('connect', { lease, port: 7000, ms: 10_000 });
+    const tracked = () => lab.host('conntrack', '-L', '-d', lease.address);
+    expect(await tracked()).toContain('dport=7000');
+    await lab.driver.call('detach', { lease });
+    expect(await tracked()).toBe('');
+  });
+
   test('is whole when what changes it has ended in between', async () => {
     const guest = await lab.addGuest();
     await lab.driver.call('detach', { lease: guest.lease });

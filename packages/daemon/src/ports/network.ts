@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { RateLimit } from './rate-limit.ts';
 
 /** Who a guest is on the guests' network. It is frozen into a snapshot, and outlives the device it was used on. */
@@ -54,6 +55,12 @@ export interface Network {
   attach(identity: NetworkIdentity): NetworkLease;
   /** Lets a lease's guest use its network within these rules, in place of those before, in one step. */
   open(lease: NetworkLease, rules: NetworkRules, signal: AbortSignal): Promise<void>;
+  /**
+   * Opens a TCP connection from the gateway's address to a port of a lease's guest, on the address that it has on the network. Rejects with
+   * the system's error when the guest refuses, with the signal's reason when that aborts first; where no packet passes nothing else ends
+   * the wait. Destroying the connection before both of its sides have ended resets it.
+   */
+  connect(lease: NetworkLease, port: number, signal: AbortSignal): Promise<Duplex>;
   /**
    * Takes a lease's device back; its identity stays held. No packet passes from then on, and its connections are gone when the device is
    * free again. Harmless when it has none. When this rejects the device stays out of the pool until it is called again and answers, or the next start.

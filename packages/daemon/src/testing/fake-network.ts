@@ -1,3 +1,4 @@
+import { Duplex } from 'node:stream';
 import { NetworkExhausted } from '../ports/network.ts';
 import type { Network, NetworkIdentity, NetworkLease, NetworkRules } from '../ports/network.ts';
 
@@ -6,6 +7,8 @@ export class FakeNetwork implements Network {
   readonly size: number;
   /** The rules of the guests that may use their network, by address. */
   readonly rules = new Map<string, NetworkRules>();
+  /** What servers of guests say to who connects, by address and port (`198.51.100.2:80`). */
+  readonly servers = new Map<string, string>();
   /** Addresses of the identities that are held. */
   readonly held = new Set<string>();
   readonly #addresses: number;
@@ -60,6 +63,17 @@ export class FakeNetwork implements Network {
     });
   }
 
+  connect({ tap, address }: NetworkLease, port: number, signal: AbortSignal): Promise<Duplex> {
+    return Promise.try(() => {
+      if (this.#attached.get(address) !== tap) throw new Error(`${address} is not on ${tap}`);
+      signal.throwIfAborted();
+      if (!this.rules.has(address)) return aborted(signal);
+      const said = this.servers.get(`${address}:${port}`);
+      if (said === undefined) throw new Error(`connect ECONNREFUSED ${address}:${port}`);
+      return speaker(said);
+    });
+  }
+
   detach({ tap, address }: NetworkLease): Promise<void> {
     if (this.#attached.get(address) === tap) {
       this.#attached.delete(address);
@@ -84,6 +98,21 @@ export class FakeNetwork implements Network {
   #assertFree(): void {
     if (this.#free.length === 0) throw new NetworkExhausted('devices', this.size);
   }
+}
+
+/** What waits for a packet that does not come. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** A connection whose other side says one thing, ends, and takes whatever it is sent. */
+function speaker(text: string): Duplex {
+  const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  connection.push(text);
+  connection.push(null);
+  return connection;
 }
 
 function isSame(a: NetworkIdentity, b: NetworkIdentity): boolean {

@@ -4,6 +4,7 @@
  * output; it ends with its input. Arguments: the file that names the host's resolvers, and the netlink helper.
  */
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { MetadataServer } from '../adapters/metadata-http/server.ts';
 import type { GuestIdentity } from '../adapters/metadata-http/document.ts';
@@ -48,6 +49,8 @@ const methods = {
   attach: ({ identity }: { identity: NetworkIdentity }) => network.attach(identity),
   open: ({ lease, rules, abort }: { lease: NetworkLease; rules: NetworkRules; abort?: boolean }) =>
     network.open(lease, rules, abort ? AbortSignal.abort() : AbortSignal.timeout(CALL_MS)),
+  connect: async ({ lease, port, ms }: { lease: NetworkLease; port: number; ms: number }) =>
+    text(await network.connect(lease, port, AbortSignal.timeout(ms))),
   detach: ({ lease }: { lease: NetworkLease }) => network.detach(lease),
   release: ({ identity }: { identity: NetworkIdentity }) => network.release(identity),
   reclaim: ({ held, used }: { held: NetworkIdentity[]; used: NetworkIdentity[] }) =>

@@ -23,6 +23,8 @@ networkSuite('LinuxNetwork', async () => {
     open: async (lease: NetworkLease, rules: NetworkRules, signal: AbortSignal) => {
       await driver.call('open', { lease, rules, abort: signal.aborted });
     },
+    connect: async (lease: NetworkLease, port: number, ms: number) =>
+      (await driver.call('connect', { lease, port, ms })) as string,
     detach: async (lease: NetworkLease) => {
       await driver.call('detach', { lease });
     },
@@ -32,5 +34,6 @@ networkSuite('LinuxNetwork', async () => {
     reclaim: async (held: readonly NetworkIdentity[], used: readonly NetworkIdentity[] = []) =>
       (await driver.call('reclaim', { held, used })) as NetworkIdentity[],
   };
-  return { network, size: SIZE, [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose]() };
+  const serve = async (lease: NetworkLease, port: number) => (await lab.addGuest(lease)).listen(port);
+  return { network, serve, size: SIZE, [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose]() };
 });

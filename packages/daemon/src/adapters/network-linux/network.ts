@@ -1,6 +1,9 @@
+import { userInfo } from 'node:os';
+import type { Duplex } from 'node:stream';
 import { NetworkExhausted } from '../../ports/network.ts';
 import type { Network, NetworkIdentity, NetworkLease, NetworkRules } from '../../ports/network.ts';
 import { Batch } from './batch.ts';
+import { connectTo } from './connection.ts';
 import { assertHostReady, findUplink } from './host.ts';
 import { Identities } from './identities.ts';
 import { shape, unshape, unshapeAll } from './limits.ts';
@@ -114,6 +117,14 @@ export class LinuxNetwork implements Network, AsyncDisposable {
     signal.throwIfAborted();
   }
 
+  connect(lease: NetworkLease, port: number, signal: AbortSignal): Promise<Duplex> {
+    return Promise.try(() => {
+      if (this.#find(lease, this.#attached) === undefined)
+        throw new Error(`${lease.address} is not on ${lease.tap}`);
+      return connectTo(lease.address, port, signal);
+    });
+  }
+
   async detach(lease: NetworkLease): Promise<void> {
     // Of one that could not be taken back before, each step is done again.
     const attachment = this.#find(lease, this.#attached) ?? this.#find(lease, this.#leaving);
@@ -142,7 +153,7 @@ export class LinuxNetwork implements Network, AsyncDisposable {
     used: readonly NetworkIdentity[],
     signal: AbortSignal,
   ): Promise<readonly Held[]> {
-    await changeRules(hostRules(this.plan, this.uplink), signal);
+    await changeRules(hostRules(this.plan, this.uplink, userInfo().uid), signal);
     await removeAllStations(this.plan, signal);
     await unshapeAll(this.plan, signal);
     // No guest lives across a start, so no connection of one does.

@@ -15,6 +15,11 @@ const ofChain = ({ text = '' }: { readonly text: string | undefined }, chain: st
     .split('\n')
     .filter((line) => line.includes(` ${chain}`))
     .map((line) => line.replace(/^.* br1 \S+ ?/, ''));
+const chainOf = (rules: string, chain: string) =>
+  (rules.split(`chain ${chain} {\n`)[1] ?? '')
+    .split('\n  }')[0]
+    ?.split('\n')
+    .map((line) => line.trim()) ?? [];
 const limit = { bandwidthBytesPerSec: undefined, opsPerSec: 30 };
 
 describe('ownRules', () => {
@@ -68,7 +73,7 @@ describe('noOwnRules', () => {
 
 describe('hostRules', () => {
   it('replaces both tables of this bridge and speaks of no other', () => {
-    const tables = hostRules(plan, 'eth0').match(/^(add |delete )?table .*$/gm);
+    const tables = hostRules(plan, 'eth0', 977).match(/^(add |delete )?table .*$/gm);
     expect(tables).toEqual([
       'add table bridge br1',
       'delete table bridge br1',
@@ -80,7 +85,20 @@ describe('hostRules', () => {
   });
 
   it('forwards nothing where there is no way out', () => {
-    expect(hostRules(plan, undefined)).not.toContain('masquerade');
-    expect(hostRules(plan, undefined)).toContain('iifname "br1" drop');
+    expect(hostRules(plan, undefined, 977)).not.toContain('masquerade');
+    expect(hostRules(plan, undefined, 977)).toContain('iifname "br1" drop');
+  });
+
+  it('let one user open connections to guests, and guests answer these', () => {
+    const rules = hostRules(plan, 'eth0', 977);
+    expect(rules).toContain('oifname "br1" ct state new jump to_guest');
+    expect(chainOf(rules, 'to_guest')).toEqual([
+      'meta skuid 977 ip saddr 10.9.0.1 meta l4proto tcp accept',
+      'drop',
+    ]);
+    expect(chainOf(rules, 'to_host').slice(-2)).toEqual([
+      'ip daddr 10.9.0.1 meta l4proto tcp ct state established ct direction reply accept',
+      'drop',
+    ]);
   });
 });

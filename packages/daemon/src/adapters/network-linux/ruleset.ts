@@ -35,14 +35,15 @@ const BURST_SECONDS = 0.1;
 /**
  * All rules of the host, in place of what was there.
  * @param uplink the interface to the outside; without one nothing is forwarded.
+ * @param uid the one user of the host who may connect to guests.
  */
-export function hostRules(plan: NetworkPlan, uplink: string | undefined): string {
+export function hostRules(plan: NetworkPlan, uplink: string | undefined, uid: number): string {
   const tables = [`bridge ${plan.bridge}`, `inet ${plan.bridge}`];
   return [
     // A table that is not there cannot be deleted, and one that is can be added.
     ...tables.flatMap((table) => [`add table ${table}`, `delete table ${table}`]),
     portRules(plan),
-    hostTable(plan, uplink),
+    hostTable(plan, uplink, uid),
   ].join('\n');
 }
 
@@ -97,8 +98,11 @@ ${chains.map((name) => `  chain ${name} { }`).join('\n')}
  * What a guest's packet may do on the host. The two services listen on unprivileged ports, and packets are rewritten on
  * their way there and back without connection tracking: two questions from one port at the same time, as a resolver asks for
  * A and AAAA, would race for one entry of its table, and guests could fill it.
+ *
+ * The host opens connections to guests as the daemon alone, and these are what guests may answer: connection tracking tells an answer from
+ * what a guest begins. The user is asked for with the first packet only: a connection's last ones may come when its socket is no one's.
  */
-function hostTable(plan: NetworkPlan, uplink: string | undefined): string {
+function hostTable(plan: NetworkPlan, uplink: string | undefined, uid: number): string {
   const { bridge, gateway, dnsPort, metadataPort } = plan;
   return `
 table inet ${bridge} {
@@ -131,6 +135,16 @@ ${plan.taps.map((_, device) => `  chain ${chainsOf(device).egress} { }`).join('\
     tcp sport ${metadataPort} notrack ip saddr set ${METADATA_ADDRESS} tcp sport set 80
   }
 
+  chain opening {
+    type filter hook output priority filter; policy accept;
+    oifname "${bridge}" ct state new jump to_guest
+  }
+
+  chain to_guest {
+    meta skuid ${uid} ip saddr ${gateway} meta l4proto tcp accept
+    drop
+  }
+
   chain input {
     type filter hook input priority filter; policy accept;
     iifname "${bridge}" jump to_host
@@ -140,6 +154,7 @@ ${plan.taps.map((_, device) => `  chain ${chainsOf(device).egress} { }`).join('\
     ip daddr ${gateway} udp dport ${dnsPort} accept
     ip daddr ${gateway} tcp dport { ${dnsPort}, ${metadataPort} } accept
     ip daddr ${gateway} icmp type echo-request accept
+    ip daddr ${gateway} meta l4proto tcp ct state established ct direction reply accept
     drop
   }
 ${uplink === undefined ? closedForward(bridge) : forward(plan, uplink)}

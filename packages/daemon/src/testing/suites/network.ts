@@ -7,6 +7,8 @@ export interface RemoteNetwork {
   hold(identity: NetworkIdentity): Promise<boolean>;
   attach(identity: NetworkIdentity): Promise<NetworkLease>;
   open(...args: Parameters<Network['open']>): Promise<void>;
+  /** Connects, waiting so many milliseconds, and answers what the other side says until it ends the connection. */
+  connect(lease: NetworkLease, port: number, ms: number): Promise<string>;
   detach(lease: NetworkLease): Promise<void>;
   release(identity: NetworkIdentity): Promise<void>;
   reclaim(
@@ -18,8 +20,14 @@ export interface RemoteNetwork {
 export interface NetworkUnderTest extends AsyncDisposable {
   readonly network: RemoteNetwork;
   readonly size: number;
+  /** Puts a guest on a lease that says "reached" to who connects to a port of any of its addresses. */
+  serve(lease: NetworkLease, port: number): Promise<void>;
 }
 
+const PORT = 7000;
+// What is stopped on its way is waited for in vain; an answer takes a millisecond, on a busy machine some hundred.
+const STOPPED_MS = 500;
+const ANSWER_MS = 10_000;
 const OPEN: NetworkRules = { egress: undefined, rateLimit: undefined };
 const CLOSED: NetworkRules = {
   egress: { mode: 'deny_all', allowCidrs: [], denyCidrs: [] },
@@ -122,6 +130,18 @@ export function networkSuite(name: string, setUp: () => Promise<NetworkUnderTest
       await expect(network.open(lease, CLOSED, AbortSignal.abort())).rejects.toThrow('abort');
       await network.detach(lease);
       await expect(network.open(lease, CLOSED, signal)).rejects.toThrow('is not on');
+    });
+
+    test('connects to a guest whose lease is open, and to no other', async () => {
+      await network.reclaim([]);
+      const lease = await network.lease();
+      await it.serve(lease, PORT);
+      await expect(network.connect(lease, PORT, STOPPED_MS)).rejects.toThrow('timeout');
+      await network.open(lease, CLOSED, signal);
+      expect(await network.connect(lease, PORT, ANSWER_MS)).toBe('reached');
+      await expect(network.connect(lease, PORT + 1, ANSWER_MS)).rejects.toThrow('ECONNREFUSED');
+      await network.detach(lease);
+      await expect(network.connect(lease, PORT, ANSWER_MS)).rejects.toThrow('is not on');
     });
 
     test('holds the identities that were recorded, on no device', async () => {
