@@ -60,6 +60,12 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, str(self.client_address[1]).encode())
         self.close_connection = query.get("then") == ["close"]
 
+    def do_from(self, _query):
+        """Says which address it was asked from."""
+        for _piece in self.pieces():
+            pass
+        self.answer(200, self.client_address[0].encode())
+
     def do_down(self, query):
         block, count = bytearray(open("/tmp/block", "rb").read()), int(query["mib"][0])
         self.send_response(200)

@@ -6,7 +6,10 @@ import { AgentLost, AgentOutdated, GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
 import type { Activity } from './activity.ts';
 import { endOf } from './machine-end.ts';
-import type { Registry } from './registry.ts';
+import type { LiveSandbox, Registry } from './registry.ts';
+
+/** What is done with the agent of a live sandbox. */
+export type Action<T> = (agent: AgentSession, live: LiveSandbox) => Promise<T>;
 
 /** The way to what runs inside a sandbox: every call to a guest's agent goes through here. */
 export class Guests {
@@ -27,17 +30,14 @@ export class Guests {
    * Does something with the agent of a live sandbox. Throws NOT_FOUND or ILLEGAL_STATE as the sandbox may be, the errno when
    * the guest refuses, AGENT_OUTDATED when its agent is too old, SANDBOX_UNREACHABLE when the guest is gone or hung.
    */
-  async reach<T>(idOrName: string, action: (agent: AgentSession) => Promise<T>): Promise<T> {
+  async reach<T>(idOrName: string, action: Action<T>): Promise<T> {
     const { sandbox } = this.#registry.live(idOrName, 'be reached');
     using _busy = this.#activity.begin(sandbox.id);
     return await this.#act(idOrName, action);
   }
 
   /** As `reach`, for bytes that are read on afterwards: the sandbox is in use until their stream has closed. */
-  async open<T extends { readonly body: Readable }>(
-    idOrName: string,
-    action: (agent: AgentSession) => Promise<T>,
-  ): Promise<T> {
+  async open<T extends { readonly body: Readable }>(idOrName: string, action: Action<T>): Promise<T> {
     const { sandbox } = this.#registry.live(idOrName, 'be reached');
     using held = new DisposableStack();
     held.use(this.#activity.begin(sandbox.id));
@@ -47,10 +47,11 @@ export class Guests {
     return opened;
   }
 
-  async #act<T>(idOrName: string, action: (agent: AgentSession) => Promise<T>): Promise<T> {
-    const { sandbox, running } = this.#registry.live(idOrName, 'be reached');
+  async #act<T>(idOrName: string, action: Action<T>): Promise<T> {
+    const live = this.#registry.live(idOrName, 'be reached');
+    const { sandbox, running } = live;
     try {
-      return await action(running.agent);
+      return await action(running.agent, live);
     } catch (error) {
       if (error instanceof GuestError) throw AtollError.guest(knownErrno(error.errno), error.message);
       if (error instanceof AgentOutdated) throw AtollError.of('AGENT_OUTDATED', { id: sandbox.id }, error);

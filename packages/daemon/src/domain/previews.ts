@@ -3,6 +3,8 @@ import { Deadline, DeadlineError } from '../lib/deadline.ts';
 import { AtollError } from '../lib/errors.ts';
 import { GuestError } from '../ports/agent.ts';
 import type { AgentSession } from '../ports/agent.ts';
+import type { Network } from '../ports/network.ts';
+import { CardConnections } from './card-connections.ts';
 import type { Guests } from './guests.ts';
 import type { OpenStream, Streams } from './streams.ts';
 
@@ -16,10 +18,12 @@ export interface PreviewVisit extends Disposable {
 export class Previews {
   readonly #guests: Guests;
   readonly #streams: Streams;
+  readonly #cards: CardConnections;
 
-  constructor(guests: Guests, streams: Streams) {
+  constructor(guests: Guests, streams: Streams, network: Network) {
     this.#guests = guests;
     this.#streams = streams;
+    this.#cards = new CardConnections(network, streams);
   }
 
   /** Begins a request. Throws NOT_FOUND or ILLEGAL_STATE as the sandbox may be. */
@@ -30,15 +34,18 @@ export class Previews {
   }
 
   /**
-   * Connects to a port of a sandbox. Throws NOTHING_LISTENING when nobody does there, PREVIEW_BROKEN when who does refuses otherwise,
-   * and PREVIEW_TIMEOUT. Aborting resets the connection.
+   * Connects to a port of a sandbox: over its network card, or by its agent, which finds what listens on any address. Throws
+   * NOTHING_LISTENING when nobody does there, PREVIEW_BROKEN when who does refuses otherwise, and PREVIEW_TIMEOUT. Aborting ends the wait;
+   * destroying the connection resets it, and so does leaving the sandbox.
    */
   async connect(sandboxId: string, port: number, timeoutMs: number, signal?: AbortSignal): Promise<Duplex> {
     const parents = signal === undefined ? [] : [signal];
     using deadline = Deadline.in(timeoutMs, 'the connection', ...parents);
-    const over = AbortSignal.any([...parents, deadline.signal]);
+    const { signal: over } = deadline;
     try {
-      return await this.#guests.reach(sandboxId, (agent) => connectOrRefused(agent, sandboxId, port, over));
+      return await this.#guests.reach(sandboxId, (agent, live) =>
+        this.#cards.connect(live, port, () => connectOrRefused(agent, sandboxId, port, over), over),
+      );
     } catch (error) {
       if (!(deadline.signal.reason instanceof DeadlineError)) throw error;
       throw AtollError.of('PREVIEW_TIMEOUT', { id: sandboxId, port, seconds: timeoutMs / 1000 }, error);

@@ -126,7 +126,7 @@ export async function openService(
       exec: new Exec(guests, ports.metrics, settings.maxExecOutputBytes),
       execStreams: new ExecStreams(guests, streams, log),
       ptys: new Ptys(guests, streams),
-      previews: new Previews(guests, streams),
+      previews: new Previews(guests, streams, ports.network),
       tunnels: new Tunnels(guests, streams),
       mounts: new Mounts(registry, guests, log),
       renderMetrics: () => ports.metrics.render(),

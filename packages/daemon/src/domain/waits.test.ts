@@ -1,25 +1,34 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { AgentSession } from '../ports/agent.ts';
+import type { Network } from '../ports/network.ts';
 import { FakeMetrics } from '../testing/fake-metrics.ts';
 import { Activity } from './activity.ts';
 import type { Guests } from './guests.ts';
 import { Previews } from './previews.ts';
 import { Ptys } from './ptys.ts';
+import type { LiveSandbox } from './registry.ts';
 import { Streams } from './streams.ts';
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
+
+/** A network on which no packet passes. */
+const deafNetwork = {
+  connect: (_lease, _port, signal) => untilAborted(signal),
+} as Pick<Network, 'connect'> as Network;
 
 /** A guest whose agent takes every call and answers none, until it is told to stop. */
 function deafGuests(): Guests {
-  const untilAborted = (signal: AbortSignal) =>
-    new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
-    });
   const agent: Pick<AgentSession, 'connect' | 'terminal'> = {
     connect: (_port, signal) => untilAborted(signal),
     terminal: (_size, signal) => untilAborted(signal),
   };
   const guests: Pick<Guests, 'idOf' | 'reach'> = {
     idOf: (id) => id,
-    reach: (_id, action) => action(agent as AgentSession),
+    reach: (id, action) => action(agent as AgentSession, { sandbox: { id }, running: {} } as LiveSandbox),
   };
   return guests as Guests;
 }
@@ -37,7 +46,7 @@ afterEach(() => vi.useRealTimers());
 
 test('a guest that does not connect a preview is given up in time', async () => {
   const { signal } = new AbortController();
-  const waiting = new Previews(deafGuests(), streams).connect('a', 80, 5000, signal);
+  const waiting = new Previews(deafGuests(), streams, deafNetwork).connect('a', 80, 5000, signal);
   const refused = expect(waiting).rejects.toThrow(codeOf('PREVIEW_TIMEOUT'));
   await vi.advanceTimersByTimeAsync(5000);
   await refused;
@@ -45,7 +54,7 @@ test('a guest that does not connect a preview is given up in time', async () => 
 
 test('a caller that leaves while a preview is connected is not told of a timeout', async () => {
   const client = new AbortController();
-  const waiting = new Previews(deafGuests(), streams).connect('a', 80, 5000, client.signal);
+  const waiting = new Previews(deafGuests(), streams, deafNetwork).connect('a', 80, 5000, client.signal);
   const refused = expect(waiting).rejects.toThrow('gone');
   client.abort(new Error('gone'));
   await refused;
