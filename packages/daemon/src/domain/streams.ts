@@ -44,7 +44,7 @@ export class Streams {
   open(sandboxId: string, kind: StreamKind, limit = Number.POSITIVE_INFINITY): OpenStream {
     if (this.#isShutDown) throw AtollError.of('SHUTTING_DOWN', {});
     const streams = this.#open.get(sandboxId) ?? new Set<Entry>();
-    if ([...streams].filter((each) => each.kind === kind).length >= limit)
+    if (limit <= streams.size && [...streams].filter((each) => each.kind === kind).length >= limit)
       throw AtollError.of('TOO_MANY_STREAMS', { id: sandboxId, kind, limit });
     const entry = { kind, controller: new AbortController() };
     const busy = this.#activity.begin(sandboxId);

@@ -14,12 +14,13 @@ const PREFIX = /^\/sandboxes\/[^/?]+\/preview\/[^/?]+/;
 export function previewAddress(url: string, isSecret: (token: string) => boolean): PreviewAddress {
   const prefix = PREFIX.exec(url)?.[0] ?? '';
   const rest = url.slice(prefix.length);
+  if (!rest.includes('?')) return { prefix, target: rest === '' ? '/' : rest };
   const [path = '', ...query] = rest.split('?');
   const kept = query
     .join('?')
     .split('&')
     .filter((pair) => !isTokenPair(pair, isSecret));
-  const search = query.length === 0 || kept.join('') === '' ? '' : `?${kept.join('&')}`;
+  const search = kept.join('') === '' ? '' : `?${kept.join('&')}`;
   return { prefix, target: `${path === '' ? '/' : path}${search}` };
 }
 

@@ -38,15 +38,9 @@ export function guestHeaders(
   { prefix, port, keepAlive, holdsToken }: Forwarded,
 ): string[] {
   const { headers } = request;
-  const dropped = named(headers.connection);
-  const kept = pairs(request.rawHeaders).filter(
-    ([name]) =>
-      !HOP_BY_HOP.has(name.toLowerCase()) &&
-      !NOT_FOR_GUESTS.has(name.toLowerCase()) &&
-      !dropped.has(name.toLowerCase()),
-  );
+  const kept = passedOn(request, NOT_FOR_GUESTS);
   const add = (name: string, value: string | undefined) => {
-    if (value !== undefined) kept.push([name, value]);
+    if (value !== undefined) kept.push(name, value);
   };
   add('Host', `127.0.0.1:${port}`);
   add('Cookie', withoutPass(headers));
@@ -58,27 +52,30 @@ export function guestHeaders(
   if (headers['x-forwarded-host'] === undefined) add('X-Forwarded-Host', headers.host);
   if (headers['x-forwarded-proto'] === undefined) add('X-Forwarded-Proto', 'http');
   if (headers['x-forwarded-prefix'] === undefined) add('X-Forwarded-Prefix', prefix);
-  if (headers.upgrade !== undefined) kept.push(['Connection', 'Upgrade'], ['Upgrade', headers.upgrade]);
+  if (headers.upgrade !== undefined) kept.push('Connection', 'Upgrade', 'Upgrade', headers.upgrade);
   else add('Connection', keepAlive ? 'keep-alive' : 'close');
   if (headers['transfer-encoding'] !== undefined) add('Transfer-Encoding', 'chunked');
   else if (headers['content-length'] === undefined && !BODYLESS.has(request.method ?? ''))
     add('Content-Length', '0');
-  return kept.flat();
+  return kept;
 }
 
 /** The headers for the client, in the order and the spelling of the server. */
 export function clientHeaders(response: IncomingMessage): string[] {
-  const dropped = named(response.headers.connection);
-  return pairs(response.rawHeaders)
-    .filter(([header]) => {
-      const name = header.toLowerCase();
-      return !HOP_BY_HOP.has(name) && !NOT_FROM_GUESTS.has(name) && !dropped.has(name);
-    })
-    .flat();
+  return passedOn(response, NOT_FROM_GUESTS);
 }
 
-function pairs(rawHeaders: readonly string[]): [name: string, value: string][] {
-  return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? '']] : []));
+/** Names and values in turn, without those of the connection, and these. */
+function passedOn({ rawHeaders, headers }: IncomingMessage, without: ReadonlySet<string>): string[] {
+  const dropped = named(headers.connection);
+  const kept: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const header = rawHeaders[at] ?? '';
+    const name = header.toLowerCase();
+    if (!HOP_BY_HOP.has(name) && !without.has(name) && !dropped.has(name))
+      kept.push(header, rawHeaders[at + 1] ?? '');
+  }
+  return kept;
 }
 
 /** What a Connection header says is for this connection only. */

@@ -66,12 +66,16 @@ export async function proxy(
     else if ('connection' in over && upgrades.pending(request) !== undefined)
       await switchOver(visit, over.connection, { response, upgraded }, request, reply, upgrades);
     else throw unasked(call, response);
+  } catch (error) {
+    outgoing.destroy();
+    throw error;
   } finally {
-    // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
-    request.raw.unpipe(outgoing);
-    request.raw.resume();
-    if ('connection' in over) over.connection.destroy();
-    else outgoing.destroy();
+    if ('connection' in over) {
+      over.connection.destroy();
+      // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
+      request.raw.unpipe(outgoing);
+      request.raw.resume();
+    }
   }
 }
 
@@ -84,7 +88,7 @@ function unasked({ visit, port }: ProxyCall, { socket }: IncomingMessage): Atoll
 
 /** Sends the request and waits for the head of the answer. The time runs while nothing of the body moves. */
 async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: FastifyRequest): Promise<Answer> {
-  const { visit, port, timeoutMs } = call;
+  const { visit, port, timeoutMs, over } = call;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const late = () =>
     reject(AtollError.of('PREVIEW_TIMEOUT', { id: visit.sandboxId, port, seconds: timeoutMs / 1000 }));
@@ -94,11 +98,14 @@ async function answerOf(call: ProxyCall, outgoing: ClientRequest, request: Fasti
   outgoing.once('response', (response) => resolve({ response }));
   outgoing.once('upgrade', (response, _socket, upgraded) => resolve({ response, upgraded }));
   outgoing.once('error', reject);
-  request.raw.on('data', (chunk: Buffer) => {
-    timer.refresh();
-    visit.stream.count('in', chunk.length);
-  });
-  request.raw.pipe(outgoing);
+  if ('kept' in over) outgoing.end();
+  else {
+    request.raw.on('data', (chunk: Buffer) => {
+      timer.refresh();
+      visit.stream.count('in', chunk.length);
+    });
+    request.raw.pipe(outgoing);
+  }
   try {
     return await promise;
   } catch (error) {
@@ -123,8 +130,15 @@ async function passBack(
   reply.hijack();
   const headers = [...clientHeaders(response), REQUEST_ID_HEADER, request.id];
   reply.raw.writeHead(response.statusCode ?? 502, reasonPhrase(response), headers);
+  if (response.complete) {
+    // All of a short answer comes with its head.
+    const body = response.read() as Buffer | null;
+    if (body !== null) visit.stream.count('out', body.length);
+    reply.raw.end(body ?? undefined);
+    return;
+  }
   // The first event of a stream may be long in coming; its client is to know that it will.
-  reply.raw.flushHeaders();
+  if (response.readableLength === 0) reply.raw.flushHeaders();
   response.on('data', (chunk: Buffer) => visit.stream.count('out', chunk.length));
   // Whichever side breaks, the other one sees its part cut off.
   await pipeline(response, reply.raw, { signal: ended }).catch(() => undefined);

@@ -68,7 +68,7 @@ export function previewRoutes(
   };
   const serve = async ({ request, reply, port, prefix, target, mayKeep }: Preview, id: string) => {
     using visit = previews.enter(id);
-    const ended = AbortSignal.any([clientGone(reply), visit.stream.left]);
+    const ended = clientGone(reply, visit.stream.left);
     const holdsToken = (text: string) => token?.isIn(text) === true;
     const pass = (over: ProxyCall['over']) => {
       const headers = guestHeaders(request.raw, { prefix, port, keepAlive: 'kept' in over, holdsToken });
