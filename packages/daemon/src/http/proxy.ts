@@ -23,7 +23,7 @@ export interface ProxyCall {
   /** Names and values in turn. */
   readonly headers: string[];
   readonly timeoutMs: number;
-  /** A connection for this request alone, or those that are kept: then it is one without a body. */
+  /** A connection for this request alone, which its maker destroys, or those that are kept: then it is one without a body. */
   readonly over: { readonly connection: Duplex } | { readonly kept: Agent };
   /** Aborts when the client goes away, and when the sandbox is left. */
   readonly ended: AbortSignal;
@@ -70,12 +70,8 @@ export async function proxy(
     outgoing.destroy();
     throw error;
   } finally {
-    if ('connection' in over) {
-      over.connection.destroy();
-      // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
-      request.raw.unpipe(outgoing);
-      request.raw.resume();
-    }
+    // The rest of a body that nobody takes is read and dropped: it stands before the connection's next request.
+    if ('connection' in over) request.raw.unpipe(outgoing).resume();
   }
 }
 

@@ -82,7 +82,10 @@ export function previewRoutes(
         if (!(error instanceof StaleConnection)) throw error;
       }
     }
-    await pass({ connection: await previews.connect(visit.sandboxId, port, timeoutMs, ended) });
+    const connection = await previews.connect(visit.sandboxId, port, timeoutMs, ended);
+    using own = new DisposableStack();
+    own.defer(() => connection.destroy());
+    await pass({ connection });
   };
   return (app, _options, done) => {
     streamBodies(app);
