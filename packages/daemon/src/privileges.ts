@@ -38,7 +38,7 @@ const MOUNT_AND_BECOME =
   'while [ "$1" != - ]; do mount --bind "$1" "$2" || exit; shift 2; done; shift; exec "$@"';
 
 // The room for young objects in MiB, 16 by default: what lies in it stays in memory until it is full. The systemd unit says the same.
-const SMALL_HEAP = '--max-semi-space-size=1';
+const SMALL_HEAP = '--max-semi-space-size=2';
 
 export interface User {
   readonly name: string;
