@@ -6,7 +6,7 @@ source "$(dirname "$0")/../../host/lib.sh"
 
 # How many times as long as on the host a test may take in there.
 PATIENCE=20
-MINUTES=35
+MINUTES=60
 JSON=/var/tmp/nested.json
 
 work=$(mktemp -d)
