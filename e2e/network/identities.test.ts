@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { octets, syn } from './frames.ts';
 import { reaches } from './guest.ts';
 import type { Guest, Lease, Policy } from './guest.ts';
-import { GATEWAY, GATEWAY_MAC, Lab, METADATA } from './lab.ts';
+import { asUser, GATEWAY, GATEWAY_MAC, Lab, METADATA, USER_ID } from './lab.ts';
 import { NAME, OUTSIDE, UPLINK_ADDRESSES } from './outside.ts';
 
 const [FIRST, SECOND] = OUTSIDE;
@@ -11,9 +11,15 @@ const onlyTo = (address: string): Policy => ({
   ...{ mode: 'deny_all', allowCidrs: [`${address}/32`], denyCidrs: [] },
 });
 
-/** A program that sends a packet. */
-function sendTo(address: string): string {
-  return `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("${address}", ${PORT}))`;
+/** A program that sends a packet to each, the first of a connection: the daemon's user may send no other to a guest. */
+function sendTo(...addresses: string[]): string {
+  return `
+import time
+callers = [socket.socket() for _ in range(${addresses.length})]
+for caller, address in zip(callers, ${JSON.stringify(addresses)}):
+    caller.setblocking(False)
+    caller.connect_ex((address, ${PORT}))
+time.sleep(0.5)`;
 }
 
 /** The identity of an address in the guests' network. */
@@ -88,8 +94,7 @@ describe('an identity', () => {
     const heard = guest.capture(3);
     await new Promise((resolve) => setTimeout(resolve, 300));
     // It does hear what is for it.
-    for (const address of [believed, '10.213.30.3', guest.lease.address])
-      await lab.host('python3', '-c', sendTo(address));
+    await lab.host(...asUser(USER_ID, sendTo(believed, '10.213.30.3', guest.lease.address)));
     const packets = (await heard).filter((frame) => frame.slice(24, 28) === '0800');
     const targets = packets.map((frame) => frame.slice(60, 68));
     expect(targets).toEqual([octets(guest.lease.address)]);

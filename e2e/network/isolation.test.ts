@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { arp, ethernet, frame, octets } from './frames.ts';
 import { reaches } from './guest.ts';
 import type { Guest } from './guest.ts';
-import { GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA, USER_ID } from './lab.ts';
+import { asUser, GATEWAY, GATEWAY_MAC, HOST_ADDRESSES, Lab, METADATA, USER_ID } from './lab.ts';
 import { OUTSIDE } from './outside.ts';
 
 const PORT = 7000;
@@ -40,15 +40,6 @@ while True:
     with server.accept()[0] as connection:
         connection.sendall(b"host")
 `;
-}
-
-/** A program as a user runs it. Root starts it: not every user may read the interpreter, and what it imports. */
-function asUser(user: number, program: string): string[] {
-  return [
-    'python3',
-    '-c',
-    `import encodings.idna, os, socket, threading; os.setgroups([]); os.setresuid(${user}, ${user}, ${user})\n${program}`,
-  ];
 }
 
 describe('a guest', () => {

@@ -29,6 +29,18 @@ export interface LabOptions {
 }
 
 /**
+ * The arguments that run a program of Python as a user of the host, with the modules that it may use. Root starts it: not every user may
+ * read the interpreter, and what it imports.
+ */
+export function asUser(user: number, program: string): string[] {
+  return [
+    'python3',
+    '-c',
+    `import encodings.idna, os, socket, threading; os.setgroups([]); os.setresuid(${user}, ${user}, ${user})\n${program}`,
+  ];
+}
+
+/**
  * A host in a network namespace, set up by the set-up itself, with an uplink to another namespace, and the network's driver
  * in it as an unprivileged user with CAP_NET_ADMIN. Nothing of it touches the machine's own network. Takes root.
  */
