@@ -22,7 +22,7 @@ export async function setUpHost(env: Readonly<Record<string, string>> = {}): Pro
 
 /** The arguments of every monitor of a sandbox that runs. */
 export async function monitors(): Promise<string[]> {
-  const lines = await sh("ps -eo args= | grep '^qemu-system-x86_64 .*-name atoll-' || true");
+  const lines = await sh("ps -eo args= | grep '^[^ ]*qemu-system-x86_64 .*-name atoll-' || true");
   return lines.split('\n').filter(Boolean);
 }
 
