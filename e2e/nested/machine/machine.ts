@@ -129,8 +129,8 @@ async function build(script: string, args: readonly string[], signal: AbortSigna
 function machineArgs({ memSizeMib }: MachineOptions, access: Access, drives: string[]): string[] {
   return [
     ...['-name', 'atoll-nested', '-M', 'q35', '-nodefaults', '-no-user-config', '-no-reboot'],
-    // The processor that the emulator makes is AMD's, virtualisation included. One: of two, now and then one got out of a guest no more
-    // (soft lockup), or met another's half-changed code (an int3), in most runs of all tests.
+    // The processor that the emulator makes is AMD's, virtualisation included. One: of two, now and then one does not get out of a guest any
+    // more (soft lockup), or meets code that the other has half changed (an int3).
     ...['-accel', 'tcg,thread=single', '-cpu', 'max', '-smp', '1', '-m', String(memSizeMib)],
     ...['-display', 'none', '-serial', `file:${join(access.dir, 'console')}`],
     ...drives.flatMap((path) => ['-drive', `file=${path},format=raw,if=virtio,snapshot=on,cache=unsafe`]),
