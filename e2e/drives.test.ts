@@ -253,8 +253,13 @@ describe('a full disk', () => {
       sandbox.exec('/bin/sh', ['-c', `dd if=/dev/urandom of=${mountOf(drive)}/f bs=1M count=100 conv=fsync`]);
     const own = await fill(little);
     expect([own.exit_code, own.stderr]).toEqual([1, expect.stringContaining('No space left on device')]);
-    const hosts = await fill(large);
+    // The device itself says so. What a program hears of its file system depends on what of that could not be written.
+    const raw = `dd if=/dev/urandom of=${deviceOf(large)} bs=1M seek=512 count=100 oflag=direct`;
+    const hosts = await sandbox.exec('/bin/sh', ['-c', raw]);
     expect([hosts.exit_code, hosts.stderr]).toEqual([1, expect.stringContaining('No space left on device')]);
+    const refused = /No space left on device|Input\/output error|Read-only file system/;
+    const heard = await fill(large);
+    expect([heard.exit_code, heard.stderr]).toEqual([1, expect.stringMatching(refused)]);
     expect(await sandbox.sh('echo alive')).toBe('alive');
     const { status, json } = await daemon.client.call('POST', '/drives', { size_mib: 64 });
     expect([status, json]).toMatchObject([503, { code: 'INSUFFICIENT_DISK' }]);

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Daemon } from './harness/daemon.ts';
 import { addressesWithPolicy } from './harness/host.ts';
+import { until } from './harness/poll.ts';
 import { listSandboxes } from './harness/sandbox.ts';
 import { arp, frame, senderOf } from './network/frames.ts';
 import { reaches } from './network/guest.ts';
@@ -85,8 +86,9 @@ describe('a sandbox and its neighbour', () => {
   it('do not hear each other’s lies: a forged MAC, a forged address, the gateway’s own', async () => {
     const { mac, address } = one.lease;
     const victim = two.lease;
-    const captured = two.capture(6);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const captured = two.capture(30, 2);
+    const listens = async () => (await two.sandbox.sh('wc -l </proc/net/packet')) !== '1';
+    await until('it listens to its card', listens, 20_000);
     // Heard before the lies and after them, the gateway shows that the capture would have heard them.
     expect(await two.icmp(GATEWAY)).toBe(GATEWAY);
     await one.sendFrames(

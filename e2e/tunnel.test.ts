@@ -6,6 +6,7 @@ import type { AddressInfo, Socket as TcpSocket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Daemon } from './harness/daemon.ts';
 import { expectFailure, expectNoContent } from './harness/failure.ts';
+import { transferSize } from './harness/large.ts';
 import { timed, until, within } from './harness/poll.ts';
 import { Postgres, psqlBundle } from './harness/postgres.ts';
 import { createSandbox } from './harness/sandbox.ts';
@@ -15,7 +16,7 @@ import { TunnelCaller } from './harness/tunnel-caller.ts';
 
 const SOON_MS = 30_000;
 const CONNECTIONS = 50;
-const MIB_EACH = 20;
+const MIB_EACH = transferSize({ full: 20, usual: 5 });
 const MANY_MS = 200_000;
 
 const stack = new AsyncDisposableStack();

@@ -82,6 +82,7 @@ const SUITES = [
   { name: 'contract', file: 'contract.json', tally: tallyVitest },
   { name: 'e2e, lane 1', file: 'e2e-1.json', tally: tallyVitest },
   { name: 'e2e, lane 2', file: 'e2e-2.json', tally: tallyVitest },
+  { name: 'nested', file: 'nested.json', tally: tallyVitest },
 ];
 
 function tallySuite(dir: string, { file, tally }: (typeof SUITES)[number]): Tally {

@@ -13,6 +13,14 @@ run_suite() {
   "${@:2}" </dev/null || failed+=("$1")
 }
 
+# nested_suite: waits for the nested machine's tests, and shows what they said.
+nested_suite() {
+  local code=0
+  wait "$nested" || code=$?
+  cat "$RESULTS_DIR/nested.log"
+  return "$code"
+}
+
 cd "$ROOT"
 start=$(now_ms)
 RESULTS_DIR=$(mktemp -d)
@@ -21,6 +29,13 @@ failed=()
 
 step 'set-up'
 bash host/setup.sh check tests
+# One emulated processor, beside all that follows; what it says is shown at the end. In a process group of its own, so that an
+# interrupt ends all of it.
+set -m
+bash e2e/nested/test.sh --results "$RESULTS_DIR/nested.json" </dev/null >"$RESULTS_DIR/nested.log" 2>&1 &
+set +m
+nested=$!
+trap 'kill -- "-$nested" 2>/dev/null || true; rm -rf "$RESULTS_DIR"' EXIT
 use_go
 ensure_python
 run_suite 'static checks' bash host/check.sh --static
@@ -29,6 +44,7 @@ run_suite 'guest agent: tests' agent_suite
 run_suite 'python: tests' python_suite
 run_suite 'contract tests' vitest_suite contract
 run_suite 'end-to-end tests' bash e2e/test.sh --results "$RESULTS_DIR"
+run_suite 'nested tests' nested_suite
 
 step "summary ($(elapsed "$start"))"
 ((${#failed[@]} == 0)) || bad "failed: $(printf '%s\n' "${failed[@]}" | paste -sd,)"

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Daemon } from '../harness/daemon.ts';
+import { transferSize } from '../harness/large.ts';
 import { until } from '../harness/poll.ts';
 import { createSandbox } from '../harness/sandbox.ts';
 import type { Sandbox } from '../harness/sandbox.ts';
@@ -26,7 +27,8 @@ import { emptyFolder } from './harness/installed.ts';
 import { Tmux } from './harness/tmux.ts';
 
 const MIB = 1024 * 1024;
-const GIB_IN_MIB = 1024;
+const LARGE_MIB = transferSize({ full: 1024, usual: 256 });
+const LARGE = LARGE_MIB === 1024 ? '1.0 GiB' : `${LARGE_MIB}.0 MiB`;
 const FILES = 5000;
 const SOON_MS = 60_000;
 const LARGE_MS = 400_000;
@@ -97,13 +99,16 @@ describe('a file', () => {
 });
 
 it(
-  'moves 1 GiB both ways with equal digests, and shows how far it is',
+  `moves ${LARGE} both ways with equal digests, and shows how far it is`,
   async () => {
     const digest = await makeLarge(local('large'));
     await using tmux = await Tmux.start({ cols: 100, rows: 30 }, cli.env);
     await tmux.type(`atoll cp ${local('large')} dev:/root/large; echo "code $?"`);
-    await tmux.shows(/\[#+-+\] {2}\d+% {2}\S+ MiB of 1\.0 GiB {2}\S+ MiB\/s {2}\d+:\d\d/, SOON_MS);
-    await tmux.shows(/^\/root\/large: 1\.0 GiB in \S+ s$/m, LARGE_MS);
+    await tmux.shows(
+      new RegExp(`\\[#+-+\\] {2}\\d+% {2}\\S+ MiB of ${LARGE} {2}\\S+ MiB/s {2}\\d+:\\d\\d`),
+      SOON_MS,
+    );
+    await tmux.shows(new RegExp(`^/root/large: ${LARGE} in \\S+ s$`, 'm'), LARGE_MS);
     await tmux.shows(/^code 0$/m);
     await cli.run(['cp', 'dev:/root/large', local('large-back')], { withinMs: LARGE_MS });
     expect(await digestOf(local('large-back'))).toBe(digest);
@@ -185,13 +190,13 @@ describe('an interrupted copy', () => {
   });
 });
 
-/** A gibibyte, no block of it like another. Answers its digest. */
+/** LARGE, no block of it like another. Answers its digest. */
 async function makeLarge(path: string): Promise<string> {
   const hash = createHash('sha256');
   const block = Buffer.alloc(MIB);
   for (let at = 0; at < MIB; at += 4) block.writeUInt32LE(Math.imul(at, 2_654_435_761) >>> 0, at);
   await using file = await open(path, 'w');
-  for (let count = 0; count < GIB_IN_MIB; count++) {
+  for (let count = 0; count < LARGE_MIB; count++) {
     block.writeUInt32LE(count, 0);
     hash.update(block);
     await file.write(block);

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSandbox } from '../harness/sandbox.ts';
-import { Client } from '../harness/client.ts';
-import { FEW_TAPS, monitors, sh } from './host.ts';
+import { FEW_TAPS, sh } from './host.ts';
 
 /** Its own of everything, so that nothing comes from the checkout. The machine has no npm, and no way to a registry. */
 const ENV = {
@@ -27,9 +25,7 @@ test('the quickstart of a packed release boots a sandbox and runs a program, wit
   expect(said).toContain('Hello from Python');
   expect(said).toContain('Atoll is up at http://127.0.0.1:7777');
 
-  await using sandbox = await createSandbox(new Client('http://127.0.0.1:7777'), { mem_size_mib: 256 });
-  expect(await sandbox.sh('echo $((6 * 7))')).toBe('42');
-  expect(await monitors()).toEqual([expect.stringMatching(/-accel kvm .*-kernel \/srv\/cache\//)]);
+  expect(await readFile('/srv/state/daemon.log', 'utf8')).toMatch(/accelerator\W+kvm\b/);
   const pid = (await readFile('/srv/state/daemon.pid', 'utf8')).trim();
   expect(await sh(`ps -o args= -p ${pid}`)).toContain('/srv/release/packages/daemon/dist/main.js');
 });

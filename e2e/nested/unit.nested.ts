@@ -35,7 +35,7 @@ test('the daemon has one capability, gains none, and sees little of the host', a
 });
 
 test('it finds KVM, and a sandbox boots, runs, is kept and resumed under it', async () => {
-  expect(await sh('journalctl --boot --unit atoll.service --output cat')).toMatch(/"accelerator":"kvm"/);
+  expect(await sh('journalctl --boot --unit atoll.service --output cat')).toMatch(/accelerator\W+kvm\b/);
   const sandbox = await createSandbox(unit.client, { mem_size_mib: 256 });
   expect(await sandbox.sh('echo here >/root/kept && id -un')).toBe('root');
   const clocks = 'cat /sys/devices/system/clocksource/clocksource0/available_clocksource';
@@ -59,14 +59,5 @@ test('a daemon that is killed comes back, and none of its machines is left', asy
     SOON_MS,
   );
   expect(Number(await unit.property('NRestarts'))).toBe(1);
-  expect(await monitors()).toEqual([]);
-});
-
-test('it stops in order, with its machines', async () => {
-  await createSandbox(unit.client, { mem_size_mib: 256 });
-  await sh('systemctl stop atoll.service');
-  expect(await unit.property('ActiveState')).toBe('inactive');
-  expect(await unit.property('Result')).toBe('success');
-  expect(await unit.property('ExecMainStatus')).toBe('0');
   expect(await monitors()).toEqual([]);
 });

@@ -166,8 +166,8 @@ def send_frames(frames):
     return len(frames)
 
 
-def capture(seconds):
-    """Frames that came in from the host, as hexadecimal text."""
+def capture(seconds, packets=None):
+    """Frames that came in from the host within that time, or until so many IPv4 packets did, as hexadecimal text."""
     frames = []
     with raw_socket() as sock:
         until = time.monotonic() + seconds
@@ -177,8 +177,11 @@ def capture(seconds):
                 frame, address = sock.recvfrom(FRAME_BYTES)
             except TimeoutError:
                 break
-            if address[2] != socket.PACKET_OUTGOING:
-                frames.append(frame[:100].hex())
+            if address[2] == socket.PACKET_OUTGOING:
+                continue
+            frames.append(frame[:100].hex())
+            if sum(text[24:28] == "0800" for text in frames) == packets:
+                break
     return frames
 
 

@@ -74,9 +74,9 @@ export class Guest<P extends Place = Lease> {
     return this.#call('send_frames', { frames });
   }
 
-  /** The frames that came in within that time, in hexadecimal. */
-  capture(seconds: number): Promise<string[]> {
-    return this.#call('capture', { seconds });
+  /** The frames that came in within that time, or until so many IPv4 packets did, in hexadecimal. */
+  capture(seconds: number, packets: number | null = null): Promise<string[]> {
+    return this.#call('capture', { seconds, packets });
   }
 
   /** Answers whoever gets through to a port, over TCP and UDP. */

@@ -141,7 +141,8 @@ function machineArgs({ memSizeMib }: MachineOptions, access: Access, drives: str
 }
 
 function kernelArgs(disk: string, key: string): string[] {
-  const commandLine = `root=LABEL=nested-root rw console=ttyS0 quiet panic=-1 nested.key=${key}`;
+  // `norandmaps`: at addresses that change, each start of a program is translated anew (ADR 30); without, all takes a sixth less.
+  const commandLine = `root=LABEL=nested-root rw console=ttyS0 quiet panic=-1 norandmaps nested.key=${key}`;
   return [...['-kernel', join(disk, 'vmlinuz'), '-initrd', join(disk, 'initrd.img'), '-append', commandLine]];
 }
 
