@@ -52,6 +52,11 @@ const methods = {
   connect: async ({ lease, port, ms }: { lease: NetworkLease; port: number; ms: number }) =>
     text(await network.connect(lease, port, AbortSignal.timeout(ms))),
   detach: ({ lease }: { lease: NetworkLease }) => network.detach(lease),
+  detachConnected: async ({ lease, port }: { lease: NetworkLease; port: number }) => {
+    const connection = await network.connect(lease, port, AbortSignal.timeout(CALL_MS));
+    await network.detach(lease);
+    connection.write('late');
+  },
   release: ({ identity }: { identity: NetworkIdentity }) => network.release(identity),
   reclaim: ({ held, used }: { held: NetworkIdentity[]; used: NetworkIdentity[] }) =>
     network.reclaim(held, used, AbortSignal.timeout(CALL_MS)),

@@ -93,7 +93,7 @@ describe('hostRules', () => {
     const rules = hostRules(plan, 'eth0', 977);
     expect(rules).toContain('oifname "br1" ct state new jump to_guest');
     expect(chainOf(rules, 'to_guest')).toEqual([
-      'meta skuid 977 ip saddr 10.9.0.1 meta l4proto tcp accept',
+      'meta skuid 977 ip saddr 10.9.0.1 tcp flags & (fin | syn | rst | ack) == syn accept',
       'drop',
     ]);
     expect(chainOf(rules, 'to_host').slice(-2)).toEqual([

@@ -101,6 +101,8 @@ ${chains.map((name) => `  chain ${name} { }`).join('\n')}
  *
  * The host opens connections to guests as the daemon alone, and these are what guests may answer: connection tracking tells an answer from
  * what a guest begins. The user is asked for with the first packet only: a connection's last ones may come when its socket is no one's.
+ * That packet is a SYN: what a socket still sends once its connection was forgotten would otherwise be taken for a new one, to whoever has the
+ * address next.
  */
 function hostTable(plan: NetworkPlan, uplink: string | undefined, uid: number): string {
   const { bridge, gateway, dnsPort, metadataPort } = plan;
@@ -141,7 +143,7 @@ ${plan.taps.map((_, device) => `  chain ${chainsOf(device).egress} { }`).join('\
   }
 
   chain to_guest {
-    meta skuid ${uid} ip saddr ${gateway} meta l4proto tcp accept
+    meta skuid ${uid} ip saddr ${gateway} tcp flags & (fin | syn | rst | ack) == syn accept
     drop
   }
 
