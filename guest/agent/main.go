@@ -44,11 +44,11 @@ func run() error {
 		return err
 	}
 	disk, loopback := start(boot.MountDisk), start(boot.Loopback)
-	port, err := channel.Open("agent", identity.Wake)
+	server := api.NewServer(process.StartReaper())
+	port, err := channel.Open("agent", channel.Guest{Wake: identity.Wake, Become: server.Become})
 	if err != nil {
 		return err
 	}
-	server := api.NewServer(process.StartReaper())
 	if err := cmp.Or(<-disk, <-loopback, boot.Limits()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,6 +23,15 @@ type networkRequest struct {
 	MAC     string `json:"mac"`
 	Address string `json:"address"`
 	Gateway string `json:"gateway"`
+}
+
+// Become is configure for a guest that is told who it is before anything is served: see channel.Guest.
+func (s *Server) Become(body []byte) error {
+	var request configureRequest
+	if err := json.Unmarshal(body, &request); err != nil {
+		return err
+	}
+	return s.configure(context.Background(), request)
 }
 
 // configure checks the whole request before it applies any of it. The clock comes first, as its value ages.

@@ -9,8 +9,8 @@ package api
 //
 // 1: everything but what is named below. 2: POST /quiesce. 3: merge_output and detach of exec; the routes terminal, resize,
 // signal, tunnel, tunnel/accept and CONNECT. 4: POST /drives/mount and /drives/freeze. 5: POST /files/pack and /files/unpack. 6: AWAKE,
-// between the hello and HTTP/2.
-const Generation = 6
+// between the hello and HTTP/2. 7: NAMED, behind that.
+const Generation = 7
 
 // Version is the release of the agent, for people to read.
 const Version = "0.1.0"

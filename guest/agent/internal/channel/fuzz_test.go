@@ -2,6 +2,7 @@ package channel
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -13,6 +14,7 @@ func FuzzGreeter(f *testing.F) {
 	f.Add([]byte(helloMagic+helloMagic+preface), 3)
 	f.Add([]byte(request), 2)
 	f.Add([]byte(helloMagic+nonceA+awakeMagic+nonceA+awakeNews+request), 5)
+	f.Add([]byte(helloMagic+nonceA+namedMagic+nonceA+newName+request), 6)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
 		if size < 1 || size > len(data) {
 			size = 1
@@ -23,13 +25,14 @@ func FuzzGreeter(f *testing.F) {
 			t.Errorf("%q: %q %q %v in pieces of %d, %q %q %v at once", data, answer, rest, open, size, wholeAnswer, wholeRest, wholeOpen)
 		}
 		for ; len(answer) > 0; answer = answer[helloSize:] {
-			asked := map[string]string{readyMagic: helloMagic, aliveMagic: awakeMagic}[answer[:len(readyMagic)]]
+			asked := map[string][]string{readyMagic: {helloMagic}, aliveMagic: {awakeMagic, namedMagic}}[answer[:len(readyMagic)]]
 			nonce := answer[len(readyMagic):helloSize]
-			if asked == "" || !bytes.Contains(data, []byte(asked+nonce)) {
+			wasAsked := func(magic string) bool { return bytes.Contains(data, []byte(magic+nonce)) }
+			if !slices.ContainsFunc(asked, wasAsked) {
 				t.Fatalf("%q answers %q", answer, data)
 			}
 		}
-		if !open && len(rest) > awakeSize+len(preface) {
+		if !open && len(rest) > namedHead+maxName {
 			t.Errorf("keeps %d bytes", len(rest))
 		}
 		isHello(data)

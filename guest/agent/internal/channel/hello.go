@@ -3,14 +3,17 @@ package channel
 import (
 	"bytes"
 	"encoding/binary"
+	"log"
 	"time"
 )
 
-// The frames that open an epoch: a magic and a nonce of the host's, and in an AWAKE what a guest needs that was asleep.
+// The frames that open an epoch: a magic and a nonce of the host's, in an AWAKE what a guest needs that was asleep, and in a NAMED who it
+// is from now on.
 const (
 	helloMagic = "ATOLL-HELLO/1\r\n\x00"
 	readyMagic = "ATOLL-READY/1\r\n\x00"
 	awakeMagic = "ATOLL-AWAKE/1\r\n\x00"
+	namedMagic = "ATOLL-NAMED/1\r\n\x00"
 	aliveMagic = "ATOLL-ALIVE/1\r\n\x00"
 	faultMagic = "ATOLL-FAULT/1\r\n\x00"
 	nonceSize  = 16
@@ -18,6 +21,10 @@ const (
 	seedSize   = 32
 	helloSize  = len(helloMagic) + nonceSize
 	awakeSize  = helloSize + clockSize + seedSize
+	lengthSize = 4
+	namedHead  = helloSize + lengthSize
+	// maxName is far more than names and addresses take.
+	maxName = messageSize
 
 	// preface is what an HTTP/2 client with prior knowledge sends first.
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -26,10 +33,10 @@ const (
 // greeter follows the opening of one epoch. It holds the bytes that are not decided yet.
 //
 // Bytes of an older epoch may precede the HELLO and are dropped. After READY the host sends more HELLOs (repeats that
-// crossed our READY, or a new nonce), perhaps an AWAKE with the nonce it was greeted by, and then the preface; anything else means
-// that the host is not the one greeted.
+// crossed our READY, or a new nonce), perhaps an AWAKE and a NAMED with the nonce it was greeted by, and then the preface; anything else
+// means that the host is not the one greeted.
 type greeter struct {
-	wake    Wake
+	guest   Guest
 	pending []byte
 	greeted bool
 	nonce   [nonceSize]byte
@@ -50,6 +57,8 @@ func (g *greeter) feed(data []byte) (answer []byte, open bool) {
 			answer = append(answer, g.takeHello()...)
 		case bytes.HasPrefix(g.pending, []byte(awakeMagic+string(g.nonce[:]))) && len(g.pending) >= awakeSize:
 			answer = append(answer, g.takeAwake()...)
+		case g.namedSize() > 0 && len(g.pending) >= g.namedSize():
+			answer = append(answer, g.takeNamed()...)
 		case g.undecided():
 			return answer, false
 		default:
@@ -85,18 +94,46 @@ func (g *greeter) takeHello() []byte {
 func (g *greeter) takeAwake() []byte {
 	content := g.pending[helloSize:awakeSize]
 	now := time.Unix(0, int64(binary.BigEndian.Uint64(content)))
-	outcome := aliveMagic
-	if err := g.wake(now, content[clockSize:]); err != nil {
-		outcome = faultMagic
-	}
+	err := g.guest.Wake(now, content[clockSize:])
 	g.pending = g.pending[awakeSize:]
-	return append([]byte(outcome), g.nonce[:]...)
+	return g.outcome(err)
+}
+
+// takeNamed consumes the whole NAMED that pending begins with, has the guest become who it says, and returns how that went.
+func (g *greeter) takeNamed() []byte {
+	size := g.namedSize()
+	err := g.guest.Become(g.pending[namedHead:size])
+	g.pending = g.pending[size:]
+	return g.outcome(err)
+}
+
+// outcome is the answer to an AWAKE or a NAMED. What went wrong is for the console alone.
+func (g *greeter) outcome(err error) []byte {
+	magic := aliveMagic
+	if err != nil {
+		log.Print(err)
+		magic = faultMagic
+	}
+	return append([]byte(magic), g.nonce[:]...)
+}
+
+// namedSize is the size of the NAMED that pending begins with, when it has come far enough to tell; 0 otherwise.
+func (g *greeter) namedSize() int {
+	if len(g.pending) < namedHead || !bytes.HasPrefix(g.pending, []byte(namedMagic+string(g.nonce[:]))) {
+		return 0
+	}
+	length := binary.BigEndian.Uint32(g.pending[helloSize:])
+	if length > maxName {
+		return 0
+	}
+	return namedHead + int(length)
 }
 
 // undecided tells that pending may still grow into a frame, or into the preface.
 func (g *greeter) undecided() bool {
 	return isPrefix(g.pending, preface) || isFrameStart(g.pending, helloMagic, helloSize) ||
-		isFrameStart(g.pending, awakeMagic+string(g.nonce[:]), awakeSize)
+		isFrameStart(g.pending, awakeMagic+string(g.nonce[:]), awakeSize) ||
+		isFrameStart(g.pending, namedMagic+string(g.nonce[:]), max(namedHead, g.namedSize()))
 }
 
 // isPrefix tells that data may still grow into want.

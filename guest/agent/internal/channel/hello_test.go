@@ -17,12 +17,15 @@ var (
 // awakeNews is what follows an AWAKE's nonce: 1,000,000,001 seconds and 2 nanoseconds since 1970, and a seed.
 const awakeNews = "\x0d\xe0\xb6\xb3\xe2\xfe\xca\x02" + "0123456789abcdef0123456789abcdef"
 
+// newName is what follows a NAMED's nonce.
+const newName = "\x00\x00\x00\x12" + `{"hostname":"box"}`
+
 const request = preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 func TestGreeter(t *testing.T) {
 	helloA, helloB := helloMagic+nonceA, helloMagic+nonceB
 	readyA, readyB := readyMagic+nonceA, readyMagic+nonceB
-	awakeA, aliveA := awakeMagic+nonceA+awakeNews, aliveMagic+nonceA
+	awakeA, namedA, aliveA := awakeMagic+nonceA+awakeNews, namedMagic+nonceA+newName, aliveMagic+nonceA
 	cases := []struct{ name, in, answer, rest string }{
 		{"plain", helloA + request, readyA, request},
 		{"stale bytes before", "\x00\x01GET" + helloA + request, readyA, request},
@@ -40,6 +43,11 @@ func TestGreeter(t *testing.T) {
 		{"repeated before it awakens", helloA + helloA + awakeA + request, readyA + aliveA, request},
 		{"awakened for another", helloA + awakeMagic + nonceB + awakeNews + helloB + request, readyA + readyB, request},
 		{"awakened before a hello", awakeA + helloA + request, readyA, request},
+		{"named", helloA + awakeA + namedA + request, readyA + aliveA + aliveA, request},
+		{"named alone", helloA + namedA + request, readyA + aliveA, request},
+		{"named in no words", helloA + namedMagic + nonceA + "\x00\x00\x00\x00" + request, readyA + aliveA, request},
+		{"named for another", helloA + namedMagic + nonceB + newName + helloB + request, readyA + readyB, request},
+		{"named at length", helloA + namedMagic + nonceA + "\x00\x00\x10\x01" + helloB + request, readyA + readyB, request},
 	}
 	for _, c := range cases {
 		for _, size := range []int{1, 7, 32, len(c.in)} {
@@ -69,27 +77,40 @@ func TestGreeterKeepsLittle(t *testing.T) {
 	}
 }
 
-func TestGreeterAwakens(t *testing.T) {
-	in := helloMagic + nonceA + awakeMagic + nonceA + awakeNews
+func TestGreeterTellsTheGuest(t *testing.T) {
+	in := helloMagic + nonceA + awakeMagic + nonceA + awakeNews + namedMagic + nonceA + newName
 	var told []string
-	g := greeter{wake: func(now time.Time, seed []byte) error {
-		told = append(told, fmt.Sprint(now.UnixNano(), " ", string(seed)))
-		return nil
+	g := greeter{guest: Guest{
+		Wake: func(now time.Time, seed []byte) error {
+			told = append(told, fmt.Sprint(now.UnixNano(), " ", string(seed)))
+			return nil
+		},
+		Become: func(request []byte) error {
+			told = append(told, string(request))
+			return nil
+		},
 	}}
 	g.feed([]byte(in))
-	if want := []string{"1000000001000000002 " + awakeNews[clockSize:]}; !slices.Equal(told, want) {
+	if want := []string{"1000000001000000002 " + awakeNews[clockSize:], newName[lengthSize:]}; !slices.Equal(told, want) {
 		t.Errorf("is told %q, want %q", told, want)
 	}
 
-	g = greeter{wake: func(time.Time, []byte) error { return errors.New("no clock") }}
-	if answer, open := g.feed([]byte(in + request)); string(answer) != readyMagic+nonceA+faultMagic+nonceA || !open {
-		t.Errorf("a fault is answered by %q", answer)
+	g = greeter{guest: Guest{
+		Wake:   func(time.Time, []byte) error { return errors.New("no clock") },
+		Become: func([]byte) error { return errors.New("no name") },
+	}}
+	want := readyMagic + nonceA + strings.Repeat(faultMagic+nonceA, 2)
+	if answer, open := g.feed([]byte(in + request)); string(answer) != want || !open {
+		t.Errorf("faults are answered by %q", answer)
 	}
 }
 
 // greet feeds the bytes size at once. Whatever is fed after the epoch is open belongs to the rest.
 func greet(in string, size int) (answer, rest string, open bool) {
-	g := greeter{wake: func(time.Time, []byte) error { return nil }}
+	g := greeter{guest: Guest{
+		Wake:   func(time.Time, []byte) error { return nil },
+		Become: func([]byte) error { return nil },
+	}}
 	for len(in) > 0 {
 		n := min(size, len(in))
 		if open {

@@ -20,23 +20,28 @@ const readyBudget = 2 * time.Second
 // waits for the end of the epoch before.
 type Port struct {
 	device device
-	wake   Wake
+	guest  Guest
 	// Whoever reads from or writes to the device holds the lock of that direction.
 	reading, writing sync.Mutex
 	// current is the epoch handed out last. Only Accept touches it.
 	current *Epoch
 }
 
-// Wake takes up what the host says when the machine has come out of a snapshot: the time, and bytes that no other machine gets.
-type Wake func(now time.Time, seed []byte) error
+// Guest is told what a machine needs that has come out of a snapshot, before anything is served.
+type Guest struct {
+	// Wake takes up the time, and bytes that no other machine gets.
+	Wake func(now time.Time, seed []byte) error
+	// Become makes the guest another: the request is that of POST /configure.
+	Become func(request []byte) error
+}
 
 // Open finds the virtio-serial port of this name and opens it for good.
-func Open(name string, wake Wake) (*Port, error) {
+func Open(name string, guest Guest) (*Port, error) {
 	device, err := openDevice(name)
 	if err != nil {
 		return nil, err
 	}
-	return &Port{device: device, wake: wake}, nil
+	return &Port{device: device, guest: guest}, nil
 }
 
 // Accept waits for the end of the epoch before and the next hello. It fails only when the port does.
@@ -69,24 +74,24 @@ func (p *Port) settle() {
 func (p *Port) greet(received []byte) ([]byte, error) {
 	p.device.SetReadDeadline(time.Time{})
 	buffer := make([]byte, messageSize)
-	guest := greeter{wake: p.wake}
+	host := greeter{guest: p.guest}
 	for {
-		answer, open := guest.feed(received)
+		answer, open := host.feed(received)
 		if len(answer) > 0 {
 			p.device.SetWriteDeadline(time.Now().Add(readyBudget))
 			if _, err := p.device.Write(answer); err != nil {
-				guest = greeter{wake: p.wake}
+				host = greeter{guest: p.guest}
 			}
 		}
 		if open {
-			return guest.pending, nil
+			return host.pending, nil
 		}
 		n, err := p.device.Read(buffer)
 		received = buffer[:n]
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			guest = greeter{wake: p.wake}
+			host = greeter{guest: p.guest}
 			time.Sleep(hostPoll)
 		default:
 			return nil, err

@@ -78,7 +78,10 @@ type stream struct {
 var armed bool
 
 func serve() {
-	port, err := channel.Open("agent", identity.Wake)
+	port, err := channel.Open("agent", channel.Guest{
+		Wake:   identity.Wake,
+		Become: func([]byte) error { return nil },
+	})
 	must(err)
 	for {
 		conn, err := port.Accept()

@@ -3,7 +3,7 @@ package identity
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,14 +14,18 @@ const MaxEntropy = 4096
 
 const randomDevice = "/dev/urandom"
 
+// randomPool stays open, and away from Go's poller: a guest that wakes has less to do.
+var randomPool = sync.OnceValues(func() (int, error) {
+	return unix.Open(randomDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
+})
+
 // AddEntropy mixes bytes of the host's into the kernel's pool and has its generator take them up at once. Without the second
 // step, clones of one snapshot go on to draw the same numbers until the generator reseeds by itself.
 func AddEntropy(seed []byte) error {
-	pool, err := os.OpenFile(randomDevice, os.O_RDWR, 0)
+	pool, err := randomPool()
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
 	info := poolInfo(seed)
 	if err := control(pool, unix.RNDADDENTROPY, uintptr(unsafe.Pointer(&info[0]))); err != nil {
 		return fmt.Errorf("add entropy: %w", err)
@@ -39,8 +43,8 @@ func poolInfo(seed []byte) []byte {
 	return append(info, seed...)
 }
 
-func control(file *os.File, request, argument uintptr) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, file.Fd(), request, argument); errno != 0 {
+func control(descriptor int, request, argument uintptr) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(descriptor), request, argument); errno != 0 {
 		return errno
 	}
 	return nil

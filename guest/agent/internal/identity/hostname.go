@@ -45,7 +45,7 @@ func SetHostname(name string) error {
 	if err := unix.Sethostname([]byte(name)); err != nil {
 		return fmt.Errorf("sethostname: %w", err)
 	}
-	if err := replaceFile(hostnameFile, name+"\n", 0o644); err != nil {
+	if err := writeFile(hostnameFile, name+"\n", 0o644); err != nil {
 		return err
 	}
 	hosts, err := os.ReadFile(hostsFile)
@@ -55,7 +55,7 @@ func SetHostname(name string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(hostsFile, withOwnName(string(hosts), name), 0o644)
+	return writeFile(hostsFile, withOwnName(string(hosts), name), 0o644)
 }
 
 // withOwnName is the hosts file with one line for the guest's own name, in the place of the first there was.

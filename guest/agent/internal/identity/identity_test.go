@@ -71,18 +71,45 @@ func TestPoolInfo(t *testing.T) {
 	}
 }
 
-func TestReplaceFile(t *testing.T) {
+func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "etc", "name")
-	for _, content := range []string{"one", "two"} {
-		if err := replaceFile(path, content, 0o444); err != nil {
+	var before os.FileInfo
+	for _, c := range []struct {
+		content string
+		isSame  bool
+	}{{"one", false}, {"two", true}, {"two", true}, {"three", false}, {"4", false}, {"", false}} {
+		if err := writeFile(path, c.content, 0o444); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := os.ReadFile(path)
-		if string(got) != content {
-			t.Errorf("%q, want %q", got, content)
+		if got, _ := os.ReadFile(path); string(got) != c.content {
+			t.Errorf("%q, want %q", got, c.content)
 		}
+		after, _ := os.Stat(path)
+		if os.SameFile(before, after) != c.isSame {
+			t.Errorf("%q: the same file: %t", c.content, !c.isSame)
+		}
+		before = after
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestWriteFileTouchesNoOther(t *testing.T) {
+	dir := t.TempDir()
+	other, link, name := filepath.Join(dir, "other"), filepath.Join(dir, "link"), filepath.Join(dir, "name")
+	os.WriteFile(other, []byte("old"), 0o644)
+	os.Symlink(other, link)
+	os.Link(other, name)
+	for _, path := range []string{link, name} {
+		if err := writeFile(path, "new", 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != "new" {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if got, _ := os.ReadFile(other); string(got) != "old" {
+		t.Errorf("the other file became %q", got)
 	}
 }

@@ -18,4 +18,4 @@ func CheckMachineID(id string) error {
 }
 
 // SetMachineID writes /etc/machine-id.
-func SetMachineID(id string) error { return replaceFile(machineIDFile, id+"\n", 0o444) }
+func SetMachineID(id string) error { return writeFile(machineIDFile, id+"\n", 0o444) }

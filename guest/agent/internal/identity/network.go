@@ -1,14 +1,17 @@
 package identity
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -51,53 +54,84 @@ func ParseNetwork(mac, address, gateway string) (Network, error) {
 	return Network{card, own, via}, nil
 }
 
-// SetNetwork makes the card, its only IPv4 address, the default route and the resolver what the network says. The card stays
-// up throughout: taken down it drops what programs have open on it, and a guest restored from a snapshot has such programs.
-func SetNetwork(n Network) error {
-	card, err := netlink.LinkByName(networkCard)
+// card is the guest's network card, for as long as the agent runs.
+type card struct {
+	// netlink keeps its socket open: under emulation one for each request takes as long as the requests.
+	netlink *netlink.Handle
+	index   int
+	// mac is the address it was given last.
+	mac net.HardwareAddr
+}
+
+// findCard opens the card, once, and turns its switches on.
+var findCard = sync.OnceValues(func() (*card, error) {
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
-		return fmt.Errorf("%s: %w", networkCard, err)
+		return nil, fmt.Errorf("netlink: %w", err)
 	}
-	if card.Attrs().HardwareAddr.String() != n.mac.String() {
-		if err := netlink.LinkSetHardwareAddr(card, n.mac); err != nil {
-			return fmt.Errorf("%s: address %s: %w", networkCard, n.mac, err)
-		}
+	link, err := handle.LinkByName(networkCard)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", networkCard, err)
 	}
 	for _, path := range cardSwitches {
 		// A kernel without IPv6 has no such switch.
 		if err := os.WriteFile(path, []byte("1\n"), 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 	}
-	if err := n.setAddress(card); err != nil {
+	return &card{handle, link.Attrs().Index, link.Attrs().HardwareAddr}, nil
+})
+
+// SetNetwork makes the card, its only IPv4 address, the default route and the resolver what the network says. The card stays
+// up throughout: taken down it drops what programs have open on it, and a guest restored from a snapshot has such programs.
+func SetNetwork(n Network) error {
+	card, err := findCard()
+	if err != nil {
 		return err
 	}
-	if err := netlink.LinkSetUp(card); err != nil {
-		return fmt.Errorf("%s: up: %w", networkCard, err)
+	if err := card.become(n); err != nil {
+		return fmt.Errorf("%s: %w", networkCard, err)
 	}
-	route := netlink.Route{LinkIndex: card.Attrs().Index, Gw: n.gateway.AsSlice()}
-	if err := netlink.RouteReplace(&route); err != nil {
+	return writeFile(resolverFile, "nameserver "+n.gateway.String()+"\n", 0o644)
+}
+
+func (c *card) become(n Network) error {
+	link := &netlink.Device{LinkAttrs: netlink.LinkAttrs{Index: c.index}}
+	if !bytes.Equal(c.mac, n.mac) {
+		if err := c.netlink.LinkSetHardwareAddr(link, n.mac); err != nil {
+			return fmt.Errorf("address %s: %w", n.mac, err)
+		}
+		c.mac = n.mac
+	}
+	if err := c.setAddress(link, n.address); err != nil {
+		return err
+	}
+	if err := c.netlink.LinkSetUp(link); err != nil {
+		return fmt.Errorf("up: %w", err)
+	}
+	route := netlink.Route{LinkIndex: c.index, Gw: n.gateway.AsSlice()}
+	if err := c.netlink.RouteReplace(&route); err != nil {
 		return fmt.Errorf("default route via %s: %w", n.gateway, err)
 	}
-	return replaceFile(resolverFile, "nameserver "+n.gateway.String()+"\n", 0o644)
+	return nil
 }
 
 // setAddress adds the card's address before it takes the others away, so that routes through the network stay.
-func (n Network) setAddress(card netlink.Link) error {
-	own := net.IPNet{IP: n.address.Addr().AsSlice(), Mask: net.CIDRMask(n.address.Bits(), 32)}
-	if err := netlink.AddrReplace(card, &netlink.Addr{IPNet: &own}); err != nil {
-		return fmt.Errorf("%s: address %s: %w", networkCard, n.address, err)
+func (c *card) setAddress(link netlink.Link, address netip.Prefix) error {
+	own := net.IPNet{IP: address.Addr().AsSlice(), Mask: net.CIDRMask(address.Bits(), 32)}
+	if err := c.netlink.AddrReplace(link, &netlink.Addr{IPNet: &own}); err != nil {
+		return fmt.Errorf("address %s: %w", address, err)
 	}
-	addresses, err := netlink.AddrList(card, netlink.FAMILY_V4)
+	others, err := c.netlink.AddrList(link, netlink.FAMILY_V4)
 	if err != nil {
-		return fmt.Errorf("%s: addresses: %w", networkCard, err)
+		return fmt.Errorf("addresses: %w", err)
 	}
-	for _, address := range addresses {
-		if address.IPNet.String() == own.String() {
+	for _, other := range others {
+		if other.IPNet.String() == own.String() {
 			continue
 		}
-		if err := netlink.AddrDel(card, &address); err != nil {
-			return fmt.Errorf("%s: address %s: %w", networkCard, address.IPNet, err)
+		if err := c.netlink.AddrDel(link, &other); err != nil {
+			return fmt.Errorf("address %s: %w", other.IPNet, err)
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ const ENTROPY_BYTES = 32;
 
 /** The first generation of agents that take time and randomness while their line is opened. */
 const AWAKE_GENERATION = 6;
+/** The first that take who they are then, too. */
+const NAMED_GENERATION = 7;
 
 type Named = Pick<Sandbox, 'id' | 'name'>;
 
@@ -31,19 +33,26 @@ export async function configure(
 }
 
 /**
- * Opens a session with a guest that comes out of a snapshot: it has the time, and randomness that no other has, before anybody can talk to
- * it.
+ * Opens a session with a guest that comes out of a snapshot: before anybody can talk to it, it has the time, randomness that no other has,
+ * and what is news to it.
  * @param generation that of its agent, as the snapshot has it.
  */
 export async function wakeGuest(
   line: AgentLine,
   generation: number,
+  news: Identity,
   deadline: Deadline,
 ): Promise<AgentSession> {
-  if (generation >= AWAKE_GENERATION) return line.awaken(deadline);
-  const session = await line.open(deadline);
+  const { env, ...names } = news;
+  const isAwakened = generation >= AWAKE_GENERATION;
+  const isNamed = generation >= NAMED_GENERATION && isNews(names);
+  const session = await (isAwakened
+    ? line.awaken(isNamed ? names : undefined, deadline)
+    : line.open(deadline));
+  const untold: Identity = isNamed ? { ...(env && { env }) } : news;
   try {
-    await configure(session, {}, deadline.signal);
+    if (!isAwakened) await configure(session, untold, deadline.signal);
+    else if (isNews(untold)) await session.configure(untold, deadline.signal);
     return session;
   } catch (error) {
     session.close();
@@ -51,9 +60,8 @@ export async function wakeGuest(
   }
 }
 
-/** Tells a guest that is awake what is news to it, if anything is. */
-export async function tell(session: AgentSession, news: Identity, signal: AbortSignal): Promise<void> {
-  if (Object.values(news).some((each) => each !== undefined)) await session.configure(news, signal);
+function isNews(identity: Identity): boolean {
+  return Object.values(identity).some((each) => each !== undefined);
 }
 
 /** A sandbox's name made a host name, in which neither an underscore nor a hyphen at an end may stand (RFC 1123). */

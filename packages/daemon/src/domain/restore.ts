@@ -1,10 +1,10 @@
 import { AtollError } from '../lib/errors.ts';
 import type { Deadline } from '../lib/deadline.ts';
-import type { AgentLine, AgentSession, Identity } from '../ports/agent.ts';
+import type { AgentLine, AgentSession, Identity, Names } from '../ports/agent.ts';
 import type { NetworkLease } from '../ports/network.ts';
 import type { MemoryCopy, SnapshotStore, StoredSnapshot } from '../ports/snapshots.ts';
 import type { Machine, MachineDrive } from '../ports/vmm.ts';
-import { configure, namesOf, tell, wakeGuest } from './identity.ts';
+import { configure, namesOf, wakeGuest } from './identity.ts';
 import { asFailure, ignore, meanwhile, orMachineEnd } from './launch.ts';
 import type { LaunchPorts } from './launch.ts';
 import type { Running, Sandbox } from './sandbox.ts';
@@ -44,13 +44,11 @@ export interface Loaded {
   /** What the line was opened to, once it was. */
   readonly session?: AgentSession;
   /** What its guest is told already. */
-  readonly told?: Told;
+  readonly told?: Names;
   readonly lease: NetworkLease;
   readonly sharesMemory: boolean;
   readonly resources: AsyncDisposableStack;
 }
-
-type Told = Pick<Identity, 'hostname' | 'machineId' | 'network'>;
 
 /** The first half of a restore: all that can be done before anybody is to have the sandbox. Fails as `restore` does. */
 export async function load(
@@ -114,18 +112,17 @@ export async function awaken(
   stack.use(resources);
   try {
     const rules = meanwhile(stack, network.open(lease, sandbox, signal));
+    const identity = restoration.freshIdentity ? { ...namesOf(sandbox), network: lease } : {};
+    const news = { ...untold(identity, told), ...more };
     // A guest with another address asks for its gateway first, and when that is dropped, again no sooner than a second later.
     if (told !== undefined) await rules;
     await machine.resume(deadline);
-    const session = opened ?? (await orMachineEnd(machine, wakeGuest(line, agentGeneration, deadline)));
+    if (restoration.freshIdentity) await rules;
+    const session = opened ?? (await orMachineEnd(machine, wakeGuest(line, agentGeneration, news, deadline)));
     if (opened === undefined) stack.defer(() => session.close());
     await atPoint('restore:opened', passing);
-    if (restoration.freshIdentity) await rules;
-    const identity = restoration.freshIdentity ? { ...namesOf(sandbox), network: lease } : {};
-    const news = { ...untold(identity, told), ...more };
     // One that was opened ahead has been paused since.
-    const telling = opened === undefined ? tell(session, news, signal) : configure(session, news, signal);
-    await orMachineEnd(machine, telling);
+    if (opened !== undefined) await orMachineEnd(machine, configure(session, news, signal));
     await rules;
     await atPoint('restore:configured', passing);
     return {
@@ -139,7 +136,7 @@ export async function awaken(
 }
 
 /** What of an identity is news to a guest. */
-function untold({ hostname, machineId, network }: Told, told: Told = {}): Told {
+function untold({ hostname, machineId, network }: Names, told: Names = {}): Names {
   return {
     ...(hostname !== undefined && hostname !== told.hostname && { hostname }),
     ...(machineId !== undefined && machineId !== told.machineId && { machineId }),

@@ -24,6 +24,9 @@ export interface Identity {
   readonly network?: GuestNetwork;
 }
 
+/** What tells a guest from its clones. */
+export type Names = Pick<Identity, 'hostname' | 'machineId' | 'network'>;
+
 /** A disk that outlives the guest. */
 export interface GuestDrive {
   /** Names its mount point, `/mnt/drives/<id>`. */
@@ -173,10 +176,10 @@ export interface AgentLine {
   /** Opens a session; answers when the agent has. Rejects at the deadline. */
   open(deadline: Deadline): Promise<AgentSession>;
   /**
-   * Opens a session with a guest that comes out of a snapshot: before it answers its clock is set, and its kernel has randomness that no
-   * other has. Needs an agent of generation 6.
+   * Opens a session with a guest that comes out of a snapshot: before it answers its clock is set, its kernel has randomness that no
+   * other has, and it is who the news say, if there are any. Needs an agent of generation 6, and 7 for news.
    */
-  awaken(deadline: Deadline): Promise<AgentSession>;
+  awaken(news: Names | undefined, deadline: Deadline): Promise<AgentSession>;
   /** Hangs up, unless a session took the line over. */
   close(): void;
 }

@@ -13,6 +13,7 @@ import type {
   GuestDrive,
   GuestAgent,
   Identity,
+  Names,
   OutputSink,
 } from '../ports/agent.ts';
 
@@ -30,10 +31,10 @@ export class FakeAgent implements GuestAgent {
   attach(socket: string): Promise<AgentLine> {
     return Promise.resolve({
       open: (deadline: Deadline) => this.connect(socket, deadline),
-      awaken: async (deadline: Deadline) => {
+      awaken: async (news: Names | undefined, deadline: Deadline) => {
         const session = await this.connect(socket, deadline);
-        const news = { clockUnixNs: BigInt(Date.now()) * 1_000_000n, entropy: randomBytes(32) };
-        await session.configure(news, deadline.signal);
+        const woken = { ...news, clockUnixNs: BigInt(Date.now()) * 1_000_000n, entropy: randomBytes(32) };
+        await session.configure(woken, deadline.signal);
         return session;
       },
       close: () => undefined,
@@ -42,7 +43,7 @@ export class FakeAgent implements GuestAgent {
 }
 
 /** A serial number that no disk has. */
-const HEALTH: AgentHealth = { generation: 6, version: '0.1.0', kernel: '6.12.0' };
+const HEALTH: AgentHealth = { generation: 7, version: '0.1.0', kernel: '6.12.0' };
 
 const NO_DISK = 'no-such-disk';
 

@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
 import type { Deadline } from '../../lib/deadline.ts';
 import { connectUnix } from '../../lib/socket-path.ts';
-import type { AgentLine, AgentSession, GuestAgent } from '../../ports/agent.ts';
+import type { AgentLine, AgentSession, GuestAgent, Names } from '../../ports/agent.ts';
 import { awakenEpoch, openEpoch } from './hello.ts';
 import { H2AgentSession } from './session.ts';
+import { identityRequest } from './wire.ts';
 
 /** Reaches guest agents by HTTP/2 over their virtio-serial ports. */
 export class H2GuestAgent implements GuestAgent {
   async connect(path: string, deadline: Deadline): Promise<AgentSession> {
     const { signal } = deadline;
-    return H2AgentSession.open(path, await openEpoch(await connectUnix(path, signal), signal), signal);
+    return new H2AgentSession(path, await openEpoch(await connectUnix(path, signal), signal));
   }
 
   async attach(path: string, deadline: Deadline): Promise<AgentLine> {
@@ -28,11 +29,12 @@ class Line implements AgentLine {
   }
 
   async open({ signal }: Deadline): Promise<AgentSession> {
-    return H2AgentSession.open(this.#path, await openEpoch(this.#take(), signal), signal);
+    return new H2AgentSession(this.#path, await openEpoch(this.#take(), signal));
   }
 
-  async awaken({ signal }: Deadline): Promise<AgentSession> {
-    return H2AgentSession.open(this.#path, await awakenEpoch(this.#take(), signal), signal);
+  async awaken(news: Names | undefined, { signal }: Deadline): Promise<AgentSession> {
+    const request = news && identityRequest(news);
+    return new H2AgentSession(this.#path, await awakenEpoch(this.#take(), request, signal));
   }
 
   close(): void {

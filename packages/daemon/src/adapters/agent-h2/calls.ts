@@ -10,8 +10,8 @@ import type { AgentResponse } from './connection.ts';
 import { openEpoch } from './hello.ts';
 import { Refusal } from './wire.ts';
 
-// A reconnection is a hello and its answer, a few milliseconds; a guest that needs longer is not there.
-const RECONNECT_MS = 5000;
+// A connection is a hello and its answer, a few milliseconds; a guest that needs longer is not there.
+const CONNECT_MS = 5000;
 
 // A refusal's message, with every character escaped, is the longest of them.
 const MAX_ANSWER_BYTES = 128 * 1024;
@@ -19,22 +19,21 @@ const MAX_ANSWER_BYTES = 128 * 1024;
 // What an agent answers to a route that came after its time.
 const UNKNOWN_ROUTE = 404;
 
-/** How requests reach one guest's agent: over a connection that is opened anew when it was lost. */
+/** How requests reach one guest's agent: over a connection that is opened with the first of them, and anew when it was lost. */
 export class Calls {
   readonly #socketPath: string;
-  #connection: Connection;
-  #reconnecting: Promise<Connection> | undefined;
+  /** Nothing was said over it yet. */
+  #epoch: Socket | undefined;
+  #connection: Connection | undefined;
+  #connecting: Promise<Connection> | undefined;
   #closed = false;
   #asleep = false;
 
-  private constructor(socketPath: string, connection: Connection) {
+  /** Begins over an epoch of the socket at that path. HTTP waits for the first request: a guest that is only resumed is spared it. */
+  constructor(socketPath: string, epoch: Socket) {
     this.#socketPath = socketPath;
-    this.#connection = connection;
-  }
-
-  /** Begins over an epoch of the socket at that path. */
-  static async open(socketPath: string, epoch: Socket, signal: AbortSignal): Promise<Calls> {
-    return new Calls(socketPath, await Connection.open(epoch, signal));
+    // Whoever makes a request over it learns it.
+    this.#epoch = epoch.on('error', () => undefined);
   }
 
   /**
@@ -114,13 +113,13 @@ export class Calls {
     } catch (error) {
       stream.destroy();
       signal.throwIfAborted();
-      throw error instanceof AgentLost ? error : this.#connection.lost(error);
+      throw error instanceof AgentLost ? error : this.lost(error);
     }
   }
 
   /** The error of a stream that ended before its time. */
   lost(cause: unknown): AgentLost {
-    return this.#connection.lost(cause);
+    return this.#connection?.lost(cause) ?? new AgentLost('its agent could not be reached', { cause });
   }
 
   /**
@@ -149,7 +148,8 @@ export class Calls {
 
   close(): void {
     this.#closed = true;
-    this.#connection.close('the sandbox was stopped');
+    this.#epoch?.destroy();
+    this.#connection?.close('the sandbox was stopped');
   }
 
   /** Answers the connection over which the agent was told. */
@@ -176,20 +176,21 @@ export class Calls {
   /** The connection, opened anew when it was lost; one attempt at a time, shared by the calls that wait for it. */
   async #connected(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
-    if (this.#connection.usable) return this.#connection;
-    if (this.#closed) throw this.#connection.lost(undefined);
-    this.#reconnecting ??= this.#reconnect().finally(() => (this.#reconnecting = undefined));
-    return this.#reconnecting;
+    if (this.#connection?.usable) return this.#connection;
+    if (this.#closed) throw this.lost(undefined);
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
+    return this.#connecting;
   }
 
-  async #reconnect(): Promise<Connection> {
-    using deadline = Deadline.in(RECONNECT_MS, 'a new connection to the agent');
+  async #connect(): Promise<Connection> {
+    using deadline = Deadline.in(CONNECT_MS, 'a connection to the agent');
     try {
       const { signal } = deadline;
-      const epoch = await openEpoch(await connectUnix(this.#socketPath, signal), signal);
+      const epoch = this.#epoch ?? (await openEpoch(await connectUnix(this.#socketPath, signal), signal));
+      this.#epoch = undefined;
       this.#connection = await Connection.open(epoch, signal);
     } catch (error) {
-      throw this.#connection.lost(error);
+      throw this.lost(error);
     }
     if (this.#closed) this.close();
     return this.#connection;

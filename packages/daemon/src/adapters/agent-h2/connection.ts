@@ -29,13 +29,15 @@ export interface AgentResponse {
 
 /** One epoch with a guest's agent: HTTP/2 over its serial port, watched by pings while calls are open. */
 export class Connection {
+  readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #watch: NodeJS.Timeout;
   #open = 0;
   #pingSentAt: number | undefined;
   #lost: string | undefined;
 
-  private constructor(session: ClientHttp2Session) {
+  private constructor(socket: Socket, session: ClientHttp2Session) {
+    this.#socket = socket;
     this.#session = session;
     this.#watch = setInterval(() => this.#ping(), PING_EVERY_MS);
     session.on('error', (error: Error) => (this.#lost ??= error.message));
@@ -50,7 +52,7 @@ export class Connection {
       maxSessionMemory: SESSION_MEMORY_MB,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES, maxFrameSize: MAX_FRAME_BYTES },
     });
-    const connection = new Connection(session);
+    const connection = new Connection(socket, session);
     try {
       await once(session, 'connect', { signal });
       session.setLocalWindowSize(SESSION_WINDOW_BYTES);
@@ -103,10 +105,11 @@ export class Connection {
     this.#session.destroy(new Error(reason));
   }
 
-  /** As `close`, and waits until the other end can know of it. */
+  /** Ends the epoch without another word to the agent, which would have to read it, and waits until it can know of that. */
   async hangUp(reason: string): Promise<void> {
     const closed = new Promise((resolve) => this.#session.once('close', resolve));
-    this.close(reason);
+    this.#lost ??= reason;
+    this.#socket.destroy();
     await closed;
   }
 

@@ -65,11 +65,12 @@ test('an agent that never answers is given up at the deadline', async () => {
   await expect(open(path, 50)).rejects.toThrow('timeout');
 });
 
-/** A guest that says READY, and answers what comes then. It answers every AWAKE. */
-function sleeper(answer: string, awakes: Buffer[]): Promise<string> {
+/** A guest that says READY, and ALIVE to what comes then, but FAULT to what it is unable to. */
+function sleeper(told: Buffer[], unable?: 'AWAKE' | 'NAMED'): Promise<string> {
   return guest((socket, nonce) => {
-    socket.on('data', (awake: Buffer) => {
-      awakes.push(awake);
+    socket.on('data', (frame: Buffer) => {
+      told.push(frame);
+      const answer = unable !== undefined && frame.includes(unable) ? FAULT : ALIVE;
       socket.write(`${ALIVE}0123456789abcdef`);
       socket.write(Buffer.concat([Buffer.from(answer, 'latin1'), nonce]));
     });
@@ -77,15 +78,15 @@ function sleeper(answer: string, awakes: Buffer[]): Promise<string> {
   });
 }
 
-async function awaken(path: string): Promise<Socket> {
+async function awaken(path: string, news?: object): Promise<Socket> {
   const signal = AbortSignal.timeout(5000);
-  return awakenEpoch(await connectUnix(path, signal), signal);
+  return awakenEpoch(await connectUnix(path, signal), news, signal);
 }
 
 test('a guest that was frozen is told the time, and bytes of its own, before it is asked anything', async () => {
   const awakes: Buffer[] = [];
   const before = Date.now();
-  const path = await sleeper(ALIVE, awakes);
+  const path = await sleeper(awakes);
   for (const socket of [await awaken(path), await awaken(path)]) socket.destroy();
   const told = awakes.map((awake) => {
     expect(awake.length).toBe(72);
@@ -99,6 +100,20 @@ test('a guest that was frozen is told the time, and bytes of its own, before it 
   expect(new Set(told.map(({ seed }) => seed)).size).toBe(told.length);
 });
 
-test('a guest that cannot go on is no guest', async () => {
-  await expect(awaken(await sleeper(FAULT, []))).rejects.toThrow('could not take up the time');
+test('a guest that is to be another is told so once it is awake', async () => {
+  const told: Buffer[] = [];
+  const news = { hostname: 'übung', network: undefined };
+  (await awaken(await sleeper(told), news)).destroy();
+  const named = told.at(-1) ?? Buffer.alloc(0);
+  expect(named.subarray(0, 16).toString('latin1')).toBe('ATOLL-NAMED/1\r\n\0');
+  expect(named.readUInt32BE(32)).toBe(named.length - 36);
+  expect(JSON.parse(named.toString('utf8', 36))).toEqual({ hostname: 'übung' });
+  expect(told.slice(0, -1).every((frame) => frame.includes('ATOLL-AWAKE'))).toBe(true);
+});
+
+test.each<['AWAKE' | 'NAMED', string]>([
+  ['AWAKE', 'could not take up the time'],
+  ['NAMED', 'could not take up its identity'],
+])('a guest that cannot do as %s says is no guest', async (unable, message) => {
+  await expect(awaken(await sleeper([], unable), {})).rejects.toThrow(message);
 });

@@ -3,11 +3,16 @@ import type { Socket } from 'node:net';
 import { tellTime } from '../../lib/guest-clock.ts';
 
 // Each is 16 bytes, and followed by a 16-byte nonce: guest/agent/README.md, "Opening: the hello".
-const [HELLO, READY, AWAKE, ALIVE, FAULT] = ['HELLO', 'READY', 'AWAKE', 'ALIVE', 'FAULT'].map((word) =>
-  Buffer.from(`ATOLL-${word}/1\r\n\0`, 'latin1'),
-) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+const magic = (word: string) => Buffer.from(`ATOLL-${word}/1\r\n\0`, 'latin1');
+const HELLO = magic('HELLO');
+const READY = magic('READY');
+const AWAKE = magic('AWAKE');
+const NAMED = magic('NAMED');
+const ALIVE = magic('ALIVE');
+const FAULT = magic('FAULT');
 const NONCE_BYTES = 16;
 const CLOCK_BYTES = 8;
+const LENGTH_BYTES = 4;
 // What the guest's kernel credits as a full pool: 256 bits (random(4)).
 const SEED_BYTES = 32;
 
@@ -24,11 +29,13 @@ export function openEpoch(socket: Socket, signal: AbortSignal): Promise<Socket> 
 /**
  * As `openEpoch`, for a guest that comes out of a snapshot: the time is set, and it has randomness that no other has, when the epoch is
  * open. Needs an agent of generation 6.
+ * @param news what a `POST /configure` would tell it, up to 4 KiB: in force then too. Needs an agent of generation 7.
  */
-export function awakenEpoch(socket: Socket, signal: AbortSignal): Promise<Socket> {
+export function awakenEpoch(socket: Socket, news: object | undefined, signal: AbortSignal): Promise<Socket> {
   return opening(socket, async (nonce) => {
     await greet(socket, nonce, signal);
     await tellTime((clockUnixNs) => awaken(socket, nonce, clockUnixNs, signal));
+    if (news !== undefined) await name(socket, nonce, news, signal);
   });
 }
 
@@ -62,10 +69,22 @@ async function awaken(
 ): Promise<void> {
   const clock = Buffer.alloc(CLOCK_BYTES);
   clock.writeBigInt64BE(clockUnixNs);
-  const [alive, fault] = [Buffer.concat([ALIVE, nonce]), Buffer.concat([FAULT, nonce])];
   socket.write(Buffer.concat([AWAKE, nonce, clock, randomBytes(SEED_BYTES)]));
-  if ((await discardThrough(socket, [alive, fault], signal)) === fault)
+  if (!(await isDone(socket, nonce, signal)))
     throw new Error('the guest could not take up the time and randomness');
+}
+
+async function name(socket: Socket, nonce: Buffer, news: object, signal: AbortSignal): Promise<void> {
+  const content = Buffer.from(JSON.stringify(news));
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32BE(content.length);
+  socket.write(Buffer.concat([NAMED, nonce, length, content]));
+  if (!(await isDone(socket, nonce, signal))) throw new Error('the guest could not take up its identity');
+}
+
+async function isDone(socket: Socket, nonce: Buffer, signal: AbortSignal): Promise<boolean> {
+  const [alive, fault] = [Buffer.concat([ALIVE, nonce]), Buffer.concat([FAULT, nonce])];
+  return (await discardThrough(socket, [alive, fault], signal)) === alive;
 }
 
 /**

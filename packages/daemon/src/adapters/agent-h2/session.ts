@@ -26,7 +26,7 @@ import { plainConnection } from './connections.ts';
 import { RunningProcess } from './processes.ts';
 import { listenInGuest } from './tunnels.ts';
 import { wholeBody } from './whole-body.ts';
-import { Exit, Health, Link, Listing } from './wire.ts';
+import { Exit, Health, identityRequest, Link, Listing } from './wire.ts';
 
 // What the time of a command is exceeded by until its agent's word of that is here, on a host that has more to do.
 const OVERTIME_MS = 10_000;
@@ -45,13 +45,9 @@ const MAX_LISTING_BYTES = 16 * 1024 * 1024;
 export class H2AgentSession implements AgentSession {
   readonly #calls: Calls;
 
-  private constructor(calls: Calls) {
-    this.#calls = calls;
-  }
-
-  /** Opens a session over an epoch of the socket at that path. */
-  static async open(socketPath: string, epoch: Socket, signal: AbortSignal): Promise<H2AgentSession> {
-    return new H2AgentSession(await Calls.open(socketPath, epoch, signal));
+  /** @param epoch one of the socket at that path, over which nothing was said yet. */
+  constructor(socketPath: string, epoch: Socket) {
+    this.#calls = new Calls(socketPath, epoch);
   }
 
   async health(signal: AbortSignal): Promise<AgentHealth> {
@@ -64,23 +60,7 @@ export class H2AgentSession implements AgentSession {
   }
 
   async configure(identity: Identity, signal: AbortSignal): Promise<void> {
-    const { env, hostname, machineId, clockUnixNs, entropy, network } = identity;
-    await this.#calls.call(
-      '/configure',
-      {
-        env,
-        hostname,
-        machine_id: machineId,
-        clock_unix_ns: clockUnixNs?.toString(),
-        entropy_base64: entropy && Buffer.from(entropy).toString('base64'),
-        network: network && {
-          mac: network.mac,
-          address: `${network.address}/${network.prefixLength}`,
-          gateway: network.gateway,
-        },
-      },
-      signal,
-    );
+    await this.#calls.call('/configure', identityRequest(identity), signal);
   }
 
   mountDrives(drives: readonly GuestDrive[], signal: AbortSignal): Promise<void> {

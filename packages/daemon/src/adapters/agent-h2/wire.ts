@@ -1,4 +1,22 @@
 import { z } from 'zod';
+import type { Identity } from '../../ports/agent.ts';
+
+/** The body of `POST /configure`, and of a NAMED. */
+export function identityRequest(identity: Identity): object {
+  const { env, hostname, machineId, clockUnixNs, entropy, network } = identity;
+  return {
+    env,
+    hostname,
+    machine_id: machineId,
+    clock_unix_ns: clockUnixNs?.toString(),
+    entropy_base64: entropy && Buffer.from(entropy).toString('base64'),
+    network: network && {
+      mac: network.mac,
+      address: `${network.address}/${network.prefixLength}`,
+      gateway: network.gateway,
+    },
+  };
+}
 
 // What the agent may answer. A guest is not trusted: whatever does not fit is treated as an agent that is lost.
 
