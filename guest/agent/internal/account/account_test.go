@@ -9,6 +9,7 @@ import (
 const passwd = `root:x:0:0:root:/root:/bin/bash
 # a comment
 broken:x:none:0::/:/bin/sh
+ops:x:7:1000:ops:/ops:/bin/sh
 web:x:33:33:web:/var/www:/usr/sbin/nologin
 ann:x:1000:1000:Ann,,,:/home/ann:
 1234:x:1500:1500::/home/digits:/bin/sh
@@ -36,6 +37,7 @@ func TestResolve(t *testing.T) {
 		"ann:staff": annInStaff,
 		"1000:7":    annInSeven,
 		"4242":      {UID: 4242, Groups: []uint32{0}, Home: "/", Shell: "/bin/sh"},
+		"7":         {Name: "ops", UID: 7, GID: 1000, Groups: []uint32{1000}, Home: "/ops", Shell: "/bin/sh"},
 		"1234":      {Name: "1234", UID: 1500, GID: 1500, Groups: []uint32{1500}, Home: "/home/digits", Shell: "/bin/sh"},
 	}
 	for user, want := range cases {
