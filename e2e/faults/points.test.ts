@@ -114,7 +114,7 @@ const PASSINGS: Readonly<Record<FaultGroup, (sandbox: string, snapshot: string) 
   capture: (sandbox) => takeSnapshot(desk.client, sandbox),
   restore: (_, snapshot) => bringUp(desk.client, `${snapshot}/resume`),
   resume: (_, snapshot) => bringUp(desk.client, `${snapshot}/resume`),
-  release: (sandbox) => desk.client.call('DELETE', `/sandboxes/${sandbox}`),
+  release: (sandbox) => desk.client.call('DELETE', `/sandboxes/${sandbox}?keep=false`),
   recover: () => desk.daemon.kill(),
 };
 /** What begins with a sandbox that lives; anything else would only take longer with one. */
