@@ -186,8 +186,10 @@ export class Calls {
     using deadline = Deadline.in(CONNECT_MS, 'a connection to the agent');
     try {
       const { signal } = deadline;
-      const epoch = this.#epoch ?? (await openEpoch(await connectUnix(this.#socketPath, signal), signal));
+      const first = this.#epoch;
       this.#epoch = undefined;
+      const isOpen = first?.readable === true && first.writable;
+      const epoch = isOpen ? first : await openEpoch(await connectUnix(this.#socketPath, signal), signal);
       this.#connection = await Connection.open(epoch, signal);
     } catch (error) {
       throw this.lost(error);

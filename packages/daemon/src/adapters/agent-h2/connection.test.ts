@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { connectUnix } from '../../lib/socket-path.ts';
 import { AgentLost } from '../../ports/agent.ts';
+import { Calls } from './calls.ts';
 import { Connection } from './connection.ts';
 import { openEpoch } from './hello.ts';
 
@@ -19,7 +20,9 @@ async function connectTo(onCall: (socket: Socket) => void) {
   const dir = await mkdtemp(join(tmpdir(), 'atoll-connection-'));
   stack.defer(() => rm(dir, { recursive: true }));
   const path = join(dir, 'agent.sock');
+  const sockets: Socket[] = [];
   const server = createServer((socket) => {
+    sockets.push(socket);
     socket.on('error', () => undefined);
     socket.once('data', (hello: Buffer) => {
       socket.write(Buffer.concat([Buffer.from('ATOLL-READY/1\r\n\0', 'latin1'), hello.subarray(16, 32)]));
@@ -46,7 +49,7 @@ async function connectTo(onCall: (socket: Socket) => void) {
     deadline,
   );
   stack.defer(() => connection.close('the test is over'));
-  return { connection, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { connection, path, sockets, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 test.each<[string, (socket: Socket) => void]>([
@@ -64,4 +67,18 @@ test('a call whose connection is closed by its own side learns it', async () => 
   const outcome = expect(call).rejects.toThrow('the sandbox was stopped');
   it.connection.close('the sandbox was stopped');
   await outcome;
+});
+
+test.each<[string, (ours: Socket, theirs: Socket | undefined) => void]>([
+  ['this side broke off', (ours) => ours.destroy()],
+  ['the machine ended', (_, theirs) => theirs?.end()],
+  ['the machine broke off', (_, theirs) => theirs?.destroy()],
+])('a first call over a line that %s is not left waiting', async (_, end) => {
+  await using it = await connectTo((socket) => socket.destroy());
+  const epoch = await openEpoch(await connectUnix(it.path, signal), signal);
+  const calls = new Calls(it.path, epoch);
+  end(epoch, it.sockets.at(-1));
+  const call = calls.send({ ':path': '/exec' }, (stream) => stream.end(), AbortSignal.timeout(5000));
+  await expect(call).rejects.toThrow(AgentLost);
+  calls.close();
 });
