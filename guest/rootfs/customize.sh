@@ -7,15 +7,17 @@ root=$1
 # Root keeps Debian's locked password; the agent, not a login, is the way in.
 chroot "$root" useradd --create-home --user-group --uid 1000 --shell /bin/bash user
 
-echo atoll >"$root/etc/hostname"
+# The agent writes these, and /etc/machine-id, before anything runs. It writes over a file of the same length, which takes an emulated guest
+# less than a new one: so each is as long as it is in a sandbox without a name, on the default network.
+rm -f "$root/etc/resolv.conf" "$root/etc/hostname" "$root/etc/hosts"
+echo 00000000 >"$root/etc/hostname"
 cat >"$root/etc/hosts" <<'HOSTS'
 127.0.0.1 localhost
 ::1       localhost ip6-localhost ip6-loopback
+127.0.1.1	00000000
 HOSTS
-# The agent writes these two when the sandbox learns who it is.
-rm -f "$root/etc/resolv.conf" "$root/etc/machine-id"
-: >"$root/etc/resolv.conf"
-: >"$root/etc/machine-id"
+echo 'nameserver 10.213.0.1' >"$root/etc/resolv.conf"
+chmod 644 "$root/etc/hostname" "$root/etc/hosts" "$root/etc/resolv.conf"
 echo LANG=C.UTF-8 >"$root/etc/environment"
 echo LANG=C.UTF-8 >"$root/etc/default/locale"
 # No init system gives ordinary users ping sockets here, so ping has to be set-user-id.
