@@ -16,7 +16,7 @@ packages_for() {
     case $purpose in
       # curl is for the examples; the daemon does not need it.
       run) printf '%s\n' qemu-system-x86 qemu-utils nftables iproute2 dnsmasq-base procps e2fsprogs curl ;;
-      kernel) printf '%s\n' linux-source-6.12 gcc libc6-dev make flex bison bc libelf-dev xz-utils ;;
+      kernel) printf '%s\n' linux-source-6.12 gcc libc6-dev make flex bison bc libelf-dev xz-utils patch ;;
       rootfs) printf '%s\n' mmdebstrap fakeroot e2fsprogs uidmap openssl debian-archive-keyring ;;
       check) printf '%s\n' shellcheck python3-venv ;;
       agent) ;; # Go, whose package's name differs from host to host: see use_go.

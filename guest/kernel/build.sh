@@ -14,6 +14,7 @@ SOURCE=/usr/src/$PACKAGE.tar.xz
 ARCHITECTURE=$(uname -m)
 FRAGMENTS=("$here/config.fragment" "$here/config.$ARCHITECTURE.fragment")
 ADDITIONS=("$here/lapic_timer_khz.c")
+PATCHES=("$here/keep_initmem.patch")
 
 # unpack: the source, with Atoll's own additions, to the work directory.
 unpack() {
@@ -23,6 +24,7 @@ unpack() {
   if [[ $ARCHITECTURE == x86_64 ]]; then
     cp -- "${ADDITIONS[@]}" "$WORK_DIR/linux/arch/x86/kernel/"
     echo 'obj-y += lapic_timer_khz.o' >>"$WORK_DIR/linux/arch/x86/kernel/Makefile"
+    cat -- "${PATCHES[@]}" | patch -d "$WORK_DIR/linux" -p1 --fuzz=0
   fi
 }
 
@@ -72,10 +74,10 @@ main() {
   local force=${1:-} key
   [[ $# -le 1 && ($force == '' || $force == --force) ]] || die kernel "usage: ${0##*/} [--force]"
   [[ -e ${FRAGMENTS[1]} ]] || die kernel "no configuration for $ARCHITECTURE: ${FRAGMENTS[1]} does not exist"
-  need kernel "$SOURCE=$PACKAGE" flex=flex bison=bison bc=bc make=make gcc=gcc ld=binutils xz=xz-utils \
+  need kernel "$SOURCE=$PACKAGE" flex=flex bison=bison bc=bc make=make gcc=gcc ld=binutils xz=xz-utils patch=patch \
     /usr/include/libelf.h=libelf-dev
   SOURCE_VERSION=$(dpkg-query -W -f '${Version}' "$PACKAGE")
-  key=$(input_key "$here/build.sh" "${FRAGMENTS[@]}" "${ADDITIONS[@]}" -- \
+  key=$(input_key "$here/build.sh" "${FRAGMENTS[@]}" "${ADDITIONS[@]}" "${PATCHES[@]}" -- \
     "$SOURCE_VERSION" "$(gcc --version | head -n 1)" "$(ld --version | head -n 1)")
   claim kernel "$key"
   if [[ -n $force ]] || ! is_built vmlinux config version; then

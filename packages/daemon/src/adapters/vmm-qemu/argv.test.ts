@@ -35,10 +35,12 @@ test('the clock rate is told to an emulated guest, and only to one', () => {
   expect(valuesOf(kvm, '-cpu')).toEqual(['host']);
 });
 
-test('only an emulated guest has fixed addresses', () => {
-  expect(valuesOf(machineArgs(spec, guest), '-append')[0]).toContain(' norandmaps');
+test('only an emulated guest has fixed addresses, and keeps what only its boot needs', () => {
   const kvm = machineArgs(spec, { ...guest, accelerator: 'kvm' });
-  expect(valuesOf(kvm, '-append')[0]).not.toContain('norandmaps');
+  for (const parameter of [' norandmaps', ' keep_initmem']) {
+    expect(valuesOf(machineArgs(spec, guest), '-append')[0]).toContain(parameter);
+    expect(valuesOf(kvm, '-append')[0]).not.toContain(parameter);
+  }
 });
 
 test('memory is a file mapped shared; a frozen one is mapped copy-on-write', () => {

@@ -68,8 +68,8 @@ export function kernelCommandLine({ accelerator, tscKhz }: GuestSettings): strin
   const noIdleLinks = 'dummy.numdummies=0 ifb.numifbs=0';
   const common = `console=ttyS0 quiet reboot=t panic=-1 no_timer_check root=/dev/vda rw ${noIdleLinks}`;
   if (accelerator === 'kvm') return common;
-  // What each of them saves under emulation: guest/kernel/README.md, and ADR 30 and 33.
-  const faster = 'lapic_timer_khz=1000000 noreplace-smp norandmaps GODEBUG=asyncpreemptoff=1';
+  // What each of them saves under emulation: guest/kernel/README.md, and ADR 30, 33 and 34.
+  const faster = 'lapic_timer_khz=1000000 noreplace-smp norandmaps keep_initmem GODEBUG=asyncpreemptoff=1';
   const emulated = `${common} ${faster}`;
   return tscKhz === undefined ? emulated : `${emulated} tsc_early_khz=${tscKhz} tsc=reliable`;
 }
@@ -126,11 +126,15 @@ function listening(name: string, handed: number | undefined): string {
   return `${handed === undefined ? `path=${name}` : `fd=${handed}`},server=on,wait=off`;
 }
 
-/** Memory is a file mapped shared, so that a saved state need not hold it; a frozen file's is mapped copy-on-write. */
+/**
+ * Memory is a file mapped shared, so that a saved state need not hold it; a frozen file's is mapped copy-on-write. It begins where a huge page
+ * may: a host whose file system keeps files in such pages maps one at a time then, instead of going through all of it for each small one
+ * that the guest touches first (ADR 34).
+ */
 function memoryArgs({ memory, memSizeMib }: MachineSpec, frozen: string | undefined): string[] {
   const backing =
     frozen === undefined ? `mem-path=${escaped(memory)},share=on` : `mem-path=${escaped(frozen)},share=off`;
-  return ['-object', `memory-backend-file,id=mem,size=${memSizeMib}M,${backing}`];
+  return ['-object', `memory-backend-file,id=mem,size=${memSizeMib}M,align=2M,${backing}`];
 }
 
 /** QEMU reads a comma in a value as the end of it, unless it is doubled. */
