@@ -79,7 +79,7 @@ export class BareMachines implements AsyncDisposable {
     const started = performance.now();
     const machine = await this.#vmm.boot(spec, deadline);
     stack.defer(() => machine.stop());
-    const session = await new H2GuestAgent().connect(machine.agentSocket, deadline);
+    const session = await (await new H2GuestAgent().attach(machine.agentSocket, deadline)).open(deadline);
     stack.defer(() => session.close());
     await session.health(deadline.signal);
     return handle(session, stack, performance.now() - started);

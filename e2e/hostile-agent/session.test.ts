@@ -4,7 +4,7 @@ import { expectFailure } from '../harness/failure.ts';
 import { CALL_MS, HostileLab } from './lab.ts';
 
 // Each is the name of something that guest/agent/internal/hostile does instead of opening an epoch, or behind it.
-const OPENINGS = ['silent', 'noise', 'early', 'nonce', 'http1', 'mute'];
+const OPENINGS = ['silent', 'noise', 'early', 'nonce', 'http1', 'fault', 'mute'];
 
 const COMMANDS = [
   ...['garbage', 'huge-frame', 'no-exit', 'exit-type', 'exit-range', 'exit-minus', 'exit-json'],

@@ -19,7 +19,7 @@ import (
 	"atoll/guest/agent/internal/process"
 )
 
-// processors is how many threads run Go code at a time. The agent mostly passes bytes from one goroutine to the next: on one
+// processors is how many threads run Go code at a time, once the guest is booted. The agent mostly passes bytes from one goroutine to the next: on one
 // processor that is a call, on several it wakes another vCPU, which under emulation costs half of the channel's throughput and
 // three quarters of a request's time. Blocking system calls do not count, and the guest's vCPUs are left to its commands.
 const processors = 1
@@ -35,27 +35,30 @@ func main() {
 
 // run never returns nil: a guest without its agent is of no use.
 //
-// The kernel's part of mounting the disk and of raising the loopback takes as long as the agent's own preparations, so they
-// go on side by side. Nothing is served before all of it is done.
+// The kernel's part of mounting the disk and of raising the loopback takes as long as the agent's own preparations and as being told who
+// it is, so they go on side by side, on as many processors as there are. Nothing is answered before all of it is done.
 func run() error {
-	runtime.GOMAXPROCS(processors)
 	go boot.CatchSignals()
 	if err := boot.Early(); err != nil {
 		return err
 	}
-	disk, loopback := start(boot.MountDisk), start(boot.Loopback)
-	server := api.NewServer(process.StartReaper())
+	disk, loopback, prepared := start(boot.MountDisk), start(boot.Loopback), start(identity.Prepare)
+	rooted := make(chan struct{})
+	server := api.NewServer(process.StartReaper(), rooted)
 	port, err := channel.Open("agent", channel.Guest{Wake: identity.Wake, Become: server.Become})
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(<-disk, <-loopback, boot.Limits()); err != nil {
+	served := start(func() error { return server.Serve(port) })
+	if err := cmp.Or(<-disk, <-loopback, <-prepared, boot.Limits()); err != nil {
 		return err
 	}
 	if err := boot.EnterRoot(); err != nil {
 		return err
 	}
-	return fmt.Errorf("serve: %w", server.Serve(port))
+	close(rooted)
+	runtime.GOMAXPROCS(processors)
+	return fmt.Errorf("serve: %w", <-served)
 }
 
 // start runs a step of the boot beside the others.

@@ -16,6 +16,13 @@ import (
 	"atoll/guest/agent/internal/process"
 )
 
+// closed is a channel that nobody waits for.
+func closed() <-chan struct{} {
+	channel := make(chan struct{})
+	close(channel)
+	return channel
+}
+
 // client talks to a server of the test binary, which has one reaper and so one server.
 var client = sync.OnceValue(func() *http.Client {
 	// Orphans come to the reaper, as they do to PID 1.
@@ -26,7 +33,7 @@ var client = sync.OnceValue(func() *http.Client {
 	if err != nil {
 		panic(err)
 	}
-	go NewServer(process.StartReaper()).Serve(listener)
+	go NewServer(process.StartReaper(), closed()).Serve(listener)
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Client{Transport: &http.Transport{

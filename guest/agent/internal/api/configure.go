@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -34,7 +35,8 @@ func (s *Server) Become(body []byte) error {
 	return s.configure(context.Background(), request)
 }
 
-// configure checks the whole request before it applies any of it. The clock comes first, as its value ages.
+// configure checks the whole request before it applies any of it. The clock comes first, as its value ages. What is about files waits for
+// their disk, and goes on beside the kernel's part: that is half of it while a guest boots.
 func (s *Server) configure(_ context.Context, request configureRequest) error {
 	now, err := request.clock()
 	if err != nil {
@@ -52,7 +54,18 @@ func (s *Server) configure(_ context.Context, request configureRequest) error {
 		return requestError{err}
 	}
 
-	if request.ClockUnixNS != nil {
+	kernel := make(chan error, 1)
+	go func() { kernel <- request.applyToKernel(now, seed, network) }()
+	<-s.rooted
+	if request.Env != nil {
+		s.environment.replace(*request.Env)
+	}
+	files := request.applyToFiles(network)
+	return cmp.Or(<-kernel, files)
+}
+
+func (c configureRequest) applyToKernel(now time.Time, seed []byte, network identity.Network) error {
+	if c.ClockUnixNS != nil {
 		if err := identity.SetClock(now); err != nil {
 			return err
 		}
@@ -62,15 +75,32 @@ func (s *Server) configure(_ context.Context, request configureRequest) error {
 			return err
 		}
 	}
-	if request.Network != nil {
-		if err := identity.SetNetwork(network); err != nil {
+	if c.Hostname != nil {
+		if err := identity.SetHostname(*c.Hostname); err != nil {
 			return err
 		}
 	}
-	if request.Env != nil {
-		s.environment.replace(*request.Env)
+	if c.Network != nil {
+		return identity.SetNetwork(network)
 	}
-	return request.applyNames()
+	return nil
+}
+
+func (c configureRequest) applyToFiles(network identity.Network) error {
+	if c.Network != nil {
+		if err := identity.WriteResolver(network); err != nil {
+			return err
+		}
+	}
+	if c.Hostname != nil {
+		if err := identity.WriteHostname(*c.Hostname); err != nil {
+			return err
+		}
+	}
+	if c.MachineID != nil {
+		return identity.WriteMachineID(*c.MachineID)
+	}
+	return nil
 }
 
 func (c configureRequest) clock() (time.Time, error) {
@@ -111,18 +141,6 @@ func (c configureRequest) check() error {
 	}
 	if c.Env != nil {
 		return checkEnvironment(*c.Env)
-	}
-	return nil
-}
-
-func (c configureRequest) applyNames() error {
-	if c.Hostname != nil {
-		if err := identity.SetHostname(*c.Hostname); err != nil {
-			return err
-		}
-	}
-	if c.MachineID != nil {
-		return identity.SetMachineID(*c.MachineID)
 	}
 	return nil
 }

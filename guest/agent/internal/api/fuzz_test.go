@@ -75,7 +75,7 @@ func FuzzRoutes(f *testing.F) {
 	f.Add("POST /resize", []byte(`{"pid":1,"cols":70000,"rows":0}`))
 	f.Add("POST /nothing", []byte(`{}`))
 	f.Add("GET /health", []byte(`[`))
-	routes := dispatch(NewServer(process.StartReaper()).routes())
+	routes := dispatch(NewServer(process.StartReaper(), closed()).routes())
 	f.Fuzz(func(t *testing.T, route string, body []byte) {
 		if !harmless[route] {
 			t.Skip("may change the host")

@@ -28,13 +28,17 @@ const (
 // Server serves the routes of one guest.
 type Server struct {
 	reaper      *process.Reaper
+	rooted      <-chan struct{}
 	environment environment
 	terminals   terminals
 	tunnels     tunnels
 }
 
-// NewServer makes a server that starts commands by the reaper.
-func NewServer(reaper *process.Reaper) *Server { return &Server{reaper: reaper} }
+// NewServer makes a server that starts commands by the reaper, and looks up no path before rooted is closed: on the way to the root disk
+// none means anything.
+func NewServer(reaper *process.Reaper, rooted <-chan struct{}) *Server {
+	return &Server{reaper: reaper, rooted: rooted}
+}
 
 // routes is every message the agent understands, by method and path.
 func (s *Server) routes() map[string]handler {
@@ -74,7 +78,7 @@ func (s *Server) Serve(listener net.Listener) error {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	server := http.Server{
-		Handler:     dispatch(s.routes()),
+		Handler:     s.onceRooted(dispatch(s.routes())),
 		Protocols:   protocols,
 		ConnContext: channel.WithEpoch,
 		ErrorLog:    log.New(os.Stderr, "atoll-agent: ", 0),
@@ -86,6 +90,14 @@ func (s *Server) Serve(listener net.Listener) error {
 		},
 	}
 	return server.Serve(listener)
+}
+
+// onceRooted has requests wait for what they are about.
+func (s *Server) onceRooted(routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-s.rooted
+		routes.ServeHTTP(w, r)
+	})
 }
 
 // dispatch finds the route by its exact name. A route that the agent does not know is one of a later generation: ENOSYS.

@@ -10,6 +10,7 @@ import (
 
 const (
 	ready     = "ATOLL-READY/1\r\n\x00"
+	fault     = "ATOLL-FAULT/1\r\n\x00"
 	helloSize = 32
 )
 
@@ -28,6 +29,13 @@ var openings = map[string]func(*os.File){
 		send(port, answer(port))
 		time.Sleep(time.Second)
 		forever(port, bytes.Repeat([]byte("HTTP/1.1 200 OK\r\n\r\n"), 4096))
+	},
+	// An epoch whose guest cannot take up what it is told.
+	"fault": func(port *os.File) {
+		greeting := answer(port)
+		send(port, greeting)
+		answer(port)
+		send(port, append([]byte(fault), greeting[len(ready):]...))
 	},
 	// An epoch in which nothing is spoken.
 	"mute": func(port *os.File) { send(port, answer(port)) },

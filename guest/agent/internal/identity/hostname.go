@@ -40,11 +40,16 @@ func CheckHostname(name string) error {
 	return nil
 }
 
-// SetHostname names the guest, in the kernel, /etc/hostname and /etc/hosts.
+// SetHostname names the guest in its kernel.
 func SetHostname(name string) error {
 	if err := unix.Sethostname([]byte(name)); err != nil {
 		return fmt.Errorf("sethostname: %w", err)
 	}
+	return nil
+}
+
+// WriteHostname names the guest in /etc/hostname and /etc/hosts.
+func WriteHostname(name string) error {
 	if err := writeFile(hostnameFile, name+"\n", 0o644); err != nil {
 		return err
 	}

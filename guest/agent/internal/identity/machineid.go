@@ -17,5 +17,5 @@ func CheckMachineID(id string) error {
 	return nil
 }
 
-// SetMachineID writes /etc/machine-id.
-func SetMachineID(id string) error { return writeFile(machineIDFile, id+"\n", 0o444) }
+// WriteMachineID writes /etc/machine-id.
+func WriteMachineID(id string) error { return writeFile(machineIDFile, id+"\n", 0o444) }

@@ -82,8 +82,8 @@ var findCard = sync.OnceValues(func() (*card, error) {
 	return &card{handle, link.Attrs().Index, link.Attrs().HardwareAddr}, nil
 })
 
-// SetNetwork makes the card, its only IPv4 address, the default route and the resolver what the network says. The card stays
-// up throughout: taken down it drops what programs have open on it, and a guest restored from a snapshot has such programs.
+// SetNetwork makes the card, its only IPv4 address and the default route what the network says. The card stays up throughout: taken
+// down it drops what programs have open on it, and a guest restored from a snapshot has such programs.
 func SetNetwork(n Network) error {
 	card, err := findCard()
 	if err != nil {
@@ -92,6 +92,11 @@ func SetNetwork(n Network) error {
 	if err := card.become(n); err != nil {
 		return fmt.Errorf("%s: %w", networkCard, err)
 	}
+	return nil
+}
+
+// WriteResolver makes the network's gateway the name server.
+func WriteResolver(n Network) error {
 	return writeFile(resolverFile, "nameserver "+n.gateway.String()+"\n", 0o644)
 }
 

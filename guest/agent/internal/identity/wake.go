@@ -2,6 +2,14 @@ package identity
 
 import "time"
 
+// Prepare looks up what Wake and SetNetwork need below /dev and /proc; from then on neither of them looks up a path. What is not there is
+// told to whoever needs it.
+func Prepare() error {
+	randomPool()
+	findCard()
+	return nil
+}
+
 // Wake gives a guest back what it lost while it was a snapshot: the time, and randomness that no other machine of that snapshot has.
 // The clock comes first, as its value ages.
 func Wake(now time.Time, seed []byte) error {

@@ -12,6 +12,9 @@ const AWAKE_GENERATION = 6;
 /** The first that take who they are then, too. */
 const NAMED_GENERATION = 7;
 
+/** What the agent that a daemon boots is at least of: it is built with it (COMPATIBILITY.md). */
+export const BOOTED_GENERATION = NAMED_GENERATION;
+
 type Named = Pick<Sandbox, 'id' | 'name'>;
 
 /** The names a guest has by its sandbox. */
@@ -19,7 +22,7 @@ export function namesOf(sandbox: Named): Pick<Identity, 'hostname' | 'machineId'
   return { hostname: hostnameOf(sandbox), machineId: sandbox.id.replaceAll('-', '') };
 }
 
-/** Tells a guest who it is, and what it needs each time it begins to run: the time, and randomness that no other has. */
+/** Tells a guest over its session who it is, and what it needs each time it begins to run: the time, and randomness that no other has. */
 export async function configure(
   session: AgentSession,
   identity: Identity,
@@ -33,9 +36,9 @@ export async function configure(
 }
 
 /**
- * Opens a session with a guest that comes out of a snapshot: before anybody can talk to it, it has the time, randomness that no other has,
- * and what is news to it.
- * @param generation that of its agent, as the snapshot has it.
+ * Opens a session with a guest that begins to run: before anybody can talk to it, it has the time, randomness that no other has, and what
+ * is news to it.
+ * @param generation that of its agent: as the snapshot has it that it comes out of, or `BOOTED_GENERATION`.
  */
 export async function wakeGuest(
   line: AgentLine,

@@ -9,7 +9,7 @@ import type { Machine, MachineDrive, Vmm } from '../ports/vmm.ts';
 import type { Admission } from './admission.ts';
 import { settleDrives } from './drive-settling.ts';
 import { forGuest } from './drives.ts';
-import { configure, namesOf } from './identity.ts';
+import { BOOTED_GENERATION, namesOf, wakeGuest } from './identity.ts';
 import { assertRunnable } from './runnable.ts';
 import type { AtPoint } from '../lib/fault-points.ts';
 import type { Leases } from './leases.ts';
@@ -77,14 +77,16 @@ export async function boot(
     const machine = await vmm.boot({ ...sandbox, ...files, nic: lease, drives }, deadline);
     stack.defer(() => leftovers.giveBack('release:machine', id, () => machine.stop()));
     await atPoint('boot:started', passing);
-    const session = await orMachineEnd(machine, agent.connect(machine.agentSocket, deadline));
-    stack.defer(() => session.close());
-    await atPoint('boot:connected', passing);
-    metrics.booted(performance.now() - started);
-    const identity = { env, network: lease, ...namesOf(sandbox) };
+    const line = await orMachineEnd(machine, agent.attach(machine.agentSocket, deadline));
+    stack.defer(() => line.close());
+    await atPoint('boot:attached', passing);
+    // A guest with an address asks for its gateway at once, and when that is dropped, again no sooner than a second later.
     await rules;
     await atPoint('boot:ruled', passing);
-    await orMachineEnd(machine, configure(session, identity, deadline.signal));
+    const identity = { ...(Object.keys(env).length > 0 && { env }), network: lease, ...namesOf(sandbox) };
+    const session = await orMachineEnd(machine, wakeGuest(line, BOOTED_GENERATION, identity, deadline));
+    stack.defer(() => session.close());
+    metrics.booted(performance.now() - started);
     if (drives.length > 0)
       await orMachineEnd(machine, session.mountDrives(forGuest(sandbox.drives), deadline.signal));
     // Of a sandbox that lives they are settled at its end, and not when it becomes a snapshot.

@@ -86,7 +86,7 @@ test('tags filter, and all must match', async () => {
 
 test('a create that fails at its agent leaves nothing, not even its name', async () => {
   await using it = await setUp();
-  vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+  vi.spyOn(it.agent, 'attach').mockRejectedValueOnce(new Error('no answer'));
   await expect(it.sandboxes.create({ name: 'web' }, signal)).rejects.toThrow(codeOf('BOOT_FAILED'));
   expect(await it.leftovers()).toEqual([]);
   await it.sandboxes.create({ name: 'web' }, signal);
@@ -94,7 +94,7 @@ test('a create that fails at its agent leaves nothing, not even its name', async
 
 test('a create whose machine ends says how, also when the line to its agent breaks first', async () => {
   await using it = await setUp();
-  vi.spyOn(it.agent, 'connect').mockImplementationOnce(() => {
+  vi.spyOn(it.agent, 'attach').mockImplementationOnce(() => {
     setTimeout(() => [...it.vmm.machines.values()][0]?.crash('its guest shut down'), 20);
     return Promise.reject(new Error('read ECONNRESET'));
   });
@@ -105,7 +105,7 @@ test('a create whose machine ends says how, also when the line to its agent brea
 test('a create whose client goes away is undone', async () => {
   await using it = await setUp();
   const client = new AbortController();
-  vi.spyOn(it.agent, 'connect').mockImplementationOnce(async (_socket, deadline) => {
+  vi.spyOn(it.agent, 'attach').mockImplementationOnce(async (_socket, deadline) => {
     client.abort(new Error('the client went away'));
     await sleep(1);
     deadline.signal.throwIfAborted();
@@ -140,12 +140,12 @@ test('a machine that ends by itself is cleared up, and the next call learns why'
 test('a shutdown gives up creates, ends sandboxes, and leaves nothing', async () => {
   await using it = await setUp();
   await it.sandboxes.create({}, signal);
-  vi.spyOn(it.agent, 'connect').mockImplementationOnce((_socket, deadline) =>
+  vi.spyOn(it.agent, 'attach').mockImplementationOnce((_socket, deadline) =>
     deadline.race(new Promise(() => undefined)),
   );
   const hanging = it.sandboxes.create({}, signal);
   const outcome = expect(hanging).rejects.toThrow(codeOf('SHUTTING_DOWN'));
-  await expect.poll(() => it.agent.connect).toHaveBeenCalled();
+  await expect.poll(() => it.agent.attach).toHaveBeenCalled();
   await it.sandboxes.shutdown();
   await outcome;
   expect(await it.leftovers()).toEqual([]);
@@ -182,7 +182,7 @@ test('the history has every sandbox that lived, however it ended, and none that 
     it.sandboxes.past({ liveOnly: false, limit: 9 }).map(({ name, end }) => [name, end?.reason]);
   await it.sandboxes.create({ name: 'a' }, signal);
   await it.sandboxes.create({ name: 'b' }, signal);
-  vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+  vi.spyOn(it.agent, 'attach').mockRejectedValueOnce(new Error('no answer'));
   await expect(it.sandboxes.create({ name: 'c' }, signal)).rejects.toThrow();
   await it.sandboxes.destroy('a');
   expect(reasons()).toEqual([
@@ -279,7 +279,7 @@ describe('drives', () => {
     ]);
     expect(session?.frozen).toBe(true);
     expect(ended?.limitsLifted).toBe(true);
-    vi.spyOn(it.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+    vi.spyOn(it.agent, 'attach').mockRejectedValueOnce(new Error('no answer'));
     await expect(it.sandboxes.create({ drives }, signal)).rejects.toThrow(codeOf('BOOT_FAILED'));
     await it.sandboxes.create({ drives }, signal);
   });

@@ -162,7 +162,7 @@ describe('resume', () => {
 
   test('that fails leaves the snapshot as it was, and nothing else', async () => {
     const taken = await snapshot({ name: 'web' });
-    vi.spyOn(it.fakes.agent, 'connect').mockRejectedValueOnce(new Error('no answer'));
+    vi.spyOn(it.fakes.agent, 'attach').mockRejectedValueOnce(new Error('no answer'));
     await expect(it.services.restores.resume(taken, KEEP, signal)).rejects.toThrow(codeOf('RESTORE_FAILED'));
     expect(await held()).toEqual([taken]);
     expect([...live(), ...(await it.fakes.storage.listMachines())]).toEqual([]);

@@ -15,7 +15,7 @@ export const FAULT_POINTS = {
   'boot:leased': ANY,
   'boot:disk': ANY,
   'boot:started': ANY,
-  'boot:connected': ANY,
+  'boot:attached': ANY,
   'boot:ruled': ANY,
   'boot:configured': ANY,
   'capture:begun': ANY,

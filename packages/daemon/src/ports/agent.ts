@@ -176,8 +176,8 @@ export interface AgentLine {
   /** Opens a session; answers when the agent has. Rejects at the deadline. */
   open(deadline: Deadline): Promise<AgentSession>;
   /**
-   * Opens a session with a guest that comes out of a snapshot: before it answers its clock is set, its kernel has randomness that no
-   * other has, and it is who the news say, if there are any. Needs an agent of generation 6, and 7 for news.
+   * Opens a session with a guest that begins to run: before it answers its clock is set, its kernel has randomness that no other has,
+   * and it is who the news say, if there are any. Needs an agent of generation 6, and 7 for news.
    */
   awaken(news: Names | undefined, deadline: Deadline): Promise<AgentSession>;
   /** Hangs up, unless a session took the line over. */
@@ -186,9 +186,7 @@ export interface AgentLine {
 
 /** Reaches guest agents. */
 export interface GuestAgent {
-  /** Opens a session over the machine's agent socket; answers when the agent has. Rejects at the deadline. */
-  connect(socket: string, deadline: Deadline): Promise<AgentSession>;
-  /** Connects to the machine's agent socket and says nothing yet: for a machine whose state is still to be loaded. */
+  /** Connects to the machine's agent socket and says nothing yet: its guest may not be there, or its state still to be loaded. */
   attach(socket: string, deadline: Deadline): Promise<AgentLine>;
 }
 

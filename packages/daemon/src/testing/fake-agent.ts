@@ -21,20 +21,20 @@ import type {
 export class FakeAgent implements GuestAgent {
   readonly sessions = new Map<string, FakeSession>();
 
-  connect(socket: string, deadline: Deadline): Promise<AgentSession> {
+  attach(socket: string, deadline: Deadline): Promise<AgentLine> {
     deadline.signal.throwIfAborted();
-    const session = new FakeSession();
-    this.sessions.set(socket, session);
-    return Promise.resolve(session);
-  }
-
-  attach(socket: string): Promise<AgentLine> {
+    const open = ({ signal }: Deadline) => {
+      signal.throwIfAborted();
+      const session = new FakeSession();
+      this.sessions.set(socket, session);
+      return Promise.resolve(session);
+    };
     return Promise.resolve({
-      open: (deadline: Deadline) => this.connect(socket, deadline),
+      open,
       awaken: async (news: Names | undefined, deadline: Deadline) => {
-        const session = await this.connect(socket, deadline);
+        const session = await open(deadline);
         const woken = { ...news, clockUnixNs: BigInt(Date.now()) * 1_000_000n, entropy: randomBytes(32) };
-        await session.configure(woken, deadline.signal);
+        await session.configure(woken);
         return session;
       },
       close: () => undefined,

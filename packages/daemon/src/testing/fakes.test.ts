@@ -27,7 +27,7 @@ storageSuite('the fake Storage', async () => {
 agentSuite('the fake GuestAgent', async () => {
   const fake = new FakeAgent();
   using deadline = Deadline.in(1000, 'the connection');
-  const agent = await fake.connect('guest', deadline);
+  const agent = await (await fake.attach('guest', deadline)).open(deadline);
   const crash = () => Promise.resolve(fake.sessions.get('guest')?.lose());
   return { agent, crash, [Symbol.asyncDispose]: () => Promise.resolve() };
 });

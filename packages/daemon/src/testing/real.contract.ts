@@ -80,6 +80,6 @@ agentSuite('H2GuestAgent with a real guest', async () => {
   const id = randomUUID();
   const files = await it.storage.createMachine(id, deadline.signal);
   const machine = await it.vmm.boot({ id, ...files, vcpuCount: 2, memSizeMib: 256 }, deadline);
-  const agent = await new H2GuestAgent().connect(machine.agentSocket, deadline);
+  const agent = await (await new H2GuestAgent().attach(machine.agentSocket, deadline)).open(deadline);
   return { ...it, agent, crash: () => machine.stop() };
 });

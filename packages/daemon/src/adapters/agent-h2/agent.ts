@@ -8,11 +8,6 @@ import { identityRequest } from './wire.ts';
 
 /** Reaches guest agents by HTTP/2 over their virtio-serial ports. */
 export class H2GuestAgent implements GuestAgent {
-  async connect(path: string, deadline: Deadline): Promise<AgentSession> {
-    const { signal } = deadline;
-    return new H2AgentSession(path, await openEpoch(await connectUnix(path, signal), signal));
-  }
-
   async attach(path: string, deadline: Deadline): Promise<AgentLine> {
     return new Line(path, await connectUnix(path, deadline.signal));
   }

@@ -27,8 +27,8 @@ export function openEpoch(socket: Socket, signal: AbortSignal): Promise<Socket> 
 }
 
 /**
- * As `openEpoch`, for a guest that comes out of a snapshot: the time is set, and it has randomness that no other has, when the epoch is
- * open. Needs an agent of generation 6.
+ * As `openEpoch`, for a guest that begins to run: the time is set, and it has randomness that no other has, when the epoch is open. Needs
+ * an agent of generation 6.
  * @param news what a `POST /configure` would tell it, up to 4 KiB: in force then too. Needs an agent of generation 7.
  */
 export function awakenEpoch(socket: Socket, news: object | undefined, signal: AbortSignal): Promise<Socket> {

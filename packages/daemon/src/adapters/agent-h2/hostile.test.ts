@@ -73,7 +73,8 @@ function answering(bytes: () => Buffer): Promise<string> {
 async function outcome(path: string, act: (agent: AgentSession, signal: AbortSignal) => Promise<unknown>) {
   using deadline = Deadline.in(CALL_MS, 'the call');
   try {
-    const session = await new H2GuestAgent().connect(path, deadline);
+    const line = await new H2GuestAgent().attach(path, deadline);
+    const session = await line.open(deadline);
     try {
       await act(session, AbortSignal.any([deadline.signal, AbortSignal.timeout(200)]));
       return 'answered';
