@@ -33,7 +33,6 @@ func readFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer content.Close()
-	w.Header().Set("Content-Type", "application/octet-stream")
 	if content.Size >= 0 {
 		w.Header().Set("Content-Length", strconv.FormatInt(content.Size, 10))
 	}

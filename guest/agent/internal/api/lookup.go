@@ -31,9 +31,9 @@ func lookUp(command, searchPath, directory string) (string, *refusal) {
 		return command, runnable(inDirectory(directory, command))
 	}
 	failure := &notFound
-	for _, place := range strings.Split(searchPath, ":") {
+	for place := range strings.SplitSeq(searchPath, ":") {
 		// An empty element stands for the working directory.
-		program := inDirectory(directory, path.Join(place, command))
+		program := inDirectory(directory, place) + "/" + command
 		problem := runnable(program)
 		if problem == nil {
 			return program, nil
