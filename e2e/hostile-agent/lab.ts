@@ -10,7 +10,8 @@ import type { Sandbox } from '../harness/sandbox.ts';
 import { host } from '../storage/files.ts';
 import { Neighbour } from './neighbour.ts';
 
-const SIZE = { mem_size_mib: 128, vcpu_count: 1 };
+// The largest lie is 32 MiB, which its agent holds three times.
+const SIZE = { mem_size_mib: 192, vcpu_count: 1 };
 
 // What each attack may take of the daemon's memory, on top of what it has: an answer that is read whole is 16 MiB, and 32 MiB is what
 // a session lets an agent send ahead. A daemon that keeps what it is sent needs gigabytes.
