@@ -62,6 +62,11 @@ export class Service implements AsyncDisposable {
     await this.http.call('DELETE', `/snapshots/${id}`);
   }
 
+  /** Deletes what a resume retired. */
+  async deleteCheckpoint(id: string): Promise<void> {
+    await this.http.call('DELETE', `/snapshots/history/${id}`);
+  }
+
   /** The share of memory that is a sandbox's machine's own, in MiB. */
   async pssMib(id: string): Promise<number> {
     const pid = await machinePid(this.daemon.stateDir, id);

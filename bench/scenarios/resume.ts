@@ -30,11 +30,10 @@ export const resume: Scenario = {
       });
       await service.destroy(forked);
 
-      const resumed = await timeOf(
-        async () => (id = await service.bringUp(`${snapshot}/resume?retain_history=false`)),
-      );
+      const resumed = await timeOf(async () => (id = await service.bringUp(`${snapshot}/resume`)));
       const exec = await timeOf(() => service.exec(id, 'echo', ['hello']));
       await service.destroy(id);
+      await service.deleteCheckpoint(snapshot);
       return { answer: machine.took, bare: machine.took + bareExec, resumed, service: resumed + exec, fork };
     });
     const of = (key: keyof (typeof measured)[number]) => measured.map((each) => each[key]);
