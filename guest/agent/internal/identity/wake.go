@@ -2,12 +2,12 @@ package identity
 
 import "time"
 
-// Prepare looks up what Wake and SetNetwork need below /dev and /proc; from then on neither of them looks up a path. What is not there is
-// told to whoever needs it.
+// Prepare looks up what Wake and SetNetwork need below /dev and /proc; from then on neither of them looks up a path. A guest may have no
+// card: that is told to whoever sets its network.
 func Prepare() error {
-	randomPool()
 	findCard()
-	return nil
+	_, err := randomPool()
+	return err
 }
 
 // Wake gives a guest back what it lost while it was a snapshot: the time, and randomness that no other machine of that snapshot has.
