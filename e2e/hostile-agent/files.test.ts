@@ -40,6 +40,7 @@ describe('an agent that lies about files', () => {
       const answer = await lab.sandbox.post(operation, { path: `/@${lie}` });
       expectFailure(answer, 502, 'SANDBOX_UNREACHABLE', lab.sandbox.id);
     });
+    await lab.goesOn();
   });
 
   it('and refuses with a word that is no errno', async () => {

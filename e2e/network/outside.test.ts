@@ -29,8 +29,8 @@ describe('a guest and the outside', () => {
   });
 
   test('no question is lost of those that leave one port at the same time', async () => {
-    // Each under a name of its own, so that none is answered from memory. Two of each, for both families, are what a socket's buffer of 208 KiB
-    // holds while a busy host lets nobody read it: each takes 0.8 of it.
+    // Each under a name of its own, so that none is answered from memory. A socket's buffer of 208 KiB, the kernel's default, holds the two
+    // questions of each of a hundred while a busy host does not let the name server read them; those of two hundred it does not.
     const rounds = Array.from({ length: 100 }, (_, n) => guest.resolve(GATEWAY, `none-${n}.atoll.test`));
     expect(await Promise.all(rounds)).toEqual(rounds.map(() => [[], []]));
   });

@@ -45,6 +45,7 @@ test('only an emulated guest has fixed addresses, and keeps what only its boot n
 
 test('memory is a file mapped shared; a frozen one is mapped copy-on-write', () => {
   expect(valuesOf(machineArgs(spec, guest), '-object')[0]).toContain('mem-path=/state/a,,b/memory,share=on');
+  expect(valuesOf(machineArgs(spec, guest), '-object')[0]).toContain(',align=2M,');
   const args = machineArgs(spec, guest, { incoming: true, frozenMemory: '/frozen' });
   expect(valuesOf(args, '-object')[0]).toContain('mem-path=/frozen,share=off');
   expect(valuesOf(args, '-incoming')).toEqual(['defer']);
