@@ -24,15 +24,15 @@ export class FakeDrives implements DriveStore, AsyncDisposable {
     await mkdir(this.drivesDir, { recursive: true });
     const names = await readdir(this.drivesDir);
     const texts = await Promise.all(names.map((name) => readFile(join(this.drivesDir, name), 'utf8')));
-    const drives = texts.map((text) => JSON.parse(text) as StoredDrive);
-    return drives.sort((a, b) => a.createdAtUnix - b.createdAtUnix || (a.id < b.id ? -1 : 1));
+    const drives = texts.map((text) => JSON.parse(text) as { drive: StoredDrive; at: number });
+    return drives.toSorted((a, b) => a.at - b.at).map(({ drive }) => drive);
   }
 
   async create({ id, sizeMib }: NewDrive, signal: AbortSignal): Promise<StoredDrive> {
     signal.throwIfAborted();
     const path = join(this.drivesDir, id);
     const drive = { id, sizeMib, createdAtUnix: Math.floor(Date.now() / 1000), path };
-    await writeFile(path, JSON.stringify(drive), { flag: 'wx' });
+    await writeFile(path, JSON.stringify({ drive, at: performance.now() }), { flag: 'wx' });
     return drive;
   }
 

@@ -1,4 +1,15 @@
-import { access, copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  appendFile,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   FoundSnapshots,
@@ -34,7 +45,10 @@ export class FakeSnapshots implements SnapshotStore {
   async recover(): Promise<FoundSnapshots> {
     const found = { whole: [] as StoredSnapshot[], damaged: [] as never[], halfMade: [] as string[] };
     const damaged: { id: string; reason: string; movedTo: string }[] = [];
-    for (const id of await readdir(join(this.snapshotsDir, 'held'))) {
+    // A line for each that was committed.
+    const taken = await readFile(this.#order, 'utf8').catch(() => '');
+    const held = await readdir(join(this.snapshotsDir, 'held'));
+    for (const id of held.toSorted((a, b) => taken.indexOf(a) - taken.indexOf(b))) {
       const text = await readFile(join(this.#dir(id), 'manifest.json'), 'utf8').catch(() => undefined);
       if (text === undefined) {
         await this.remove(id);
@@ -79,6 +93,7 @@ export class FakeSnapshots implements SnapshotStore {
         if (memoryInState) this.#inState.add(id);
         else await rename(machine.memory, memory);
         await rename(machine.rootDisk, disk);
+        await appendFile(this.#order, `${id}\n`);
         return this.#write(record);
       },
     };
@@ -151,6 +166,10 @@ export class FakeSnapshots implements SnapshotStore {
     const dir = this.#dir(record.id);
     const memory = this.#inState.has(record.id) ? undefined : join(dir, 'memory');
     return { record, state: join(dir, 'state'), memory };
+  }
+
+  get #order(): string {
+    return join(this.snapshotsDir, 'order');
   }
 
   #dir(id: string): string {

@@ -4,7 +4,7 @@ import { access, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from '../../lib/run.ts';
-import type { SnapshotDraft, SnapshotRecord, StoredSnapshot } from '../../ports/snapshots.ts';
+import type { SnapshotRecord, StoredSnapshot } from '../../ports/snapshots.ts';
 import type { MachineFiles } from '../../ports/storage.ts';
 import type { Layers } from './layers.ts';
 import { writeManifest } from './manifest.ts';
@@ -16,28 +16,27 @@ export const SNAPSHOT_FILES = { state: 'state', memory: 'memory' } as const;
 const MOVE_MS = 10 * 60_000;
 
 /** One snapshot in the making, in a directory of its own. */
-export class LocalDraft implements SnapshotDraft {
+export class LocalDraft {
   readonly state: string;
-  readonly needBytes: number;
   readonly #id: string;
   readonly #dir: string;
   readonly #machine: MachineFiles;
   readonly #layers: Layers;
   readonly #undo = new AsyncDisposableStack();
 
-  constructor(id: string, dir: string, machine: MachineFiles, layers: Layers, needBytes: number) {
+  constructor(id: string, dir: string, machine: MachineFiles, layers: Layers) {
     this.#id = id;
     this.#dir = dir;
     this.#machine = machine;
     this.#layers = layers;
-    this.needBytes = needBytes;
     this.state = join(dir, SNAPSHOT_FILES.state);
     this.#undo.defer(() => rm(dir, { recursive: true, force: true }));
   }
 
-  async commit(record: SnapshotRecord, memoryInState: boolean): Promise<StoredSnapshot> {
+  /** As a SnapshotDraft's; `number` is the snapshot's place among those of its store. */
+  async commit(record: SnapshotRecord, number: number, memoryInState: boolean): Promise<StoredSnapshot> {
     const memory = memoryInState ? undefined : join(this.#dir, SNAPSHOT_FILES.memory);
-    const sizes = await this.#sizes(memoryInState);
+    const files = await this.#sizes(memoryInState);
     const own = this.#machine;
     if (memory !== undefined) {
       this.#undo.defer(() => putBack(memory, own.memory));
@@ -46,7 +45,7 @@ export class LocalDraft implements SnapshotDraft {
     const holder = snapshotHolder(this.#id);
     this.#undo.defer(() => this.#layers.thaw(this.#id, holder, (path) => putBack(path, own.rootDisk)));
     await this.#layers.freeze(this.#id, holder, (path) => move(own.rootDisk, path));
-    await writeManifest(this.#dir, record, sizes);
+    await writeManifest(this.#dir, { record, number, files });
     this.#undo.move();
     return { record, state: this.state, memory };
   }

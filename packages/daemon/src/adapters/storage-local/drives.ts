@@ -6,15 +6,15 @@ import { NoSpace } from '../../ports/snapshots.ts';
 import { readSuperblock } from './ext4.ts';
 
 const MIB = 1024 * 1024;
-// The id, and when it was made: a file's own times change as it is written.
-const NAME = /^([0-9a-f-]{36})-(\d+)\.ext4$/;
+// The id, and when it was made, to the millisecond, since a list has them in order: a file's own times change as it is written.
+const NAME = /^([0-9a-f-]{36})-(\d+(?:\.\d+)?)\.ext4$/;
 const DRAFT_SUFFIX = '.part';
 
 // What mke2fs writes: measured 0.1 MiB for the smallest, and 14 for each TiB.
 const MIN_METADATA_BYTES = 4 * MIB;
 const SIZE_PER_METADATA = 50_000;
 
-/** Drives as sparse ext4 files `<id>-<seconds since 1970>.ext4` in one directory. */
+/** Drives as sparse ext4 files `<id>-<seconds since 1970, with a fraction>.ext4` in one directory. */
 export class LocalDrives implements DriveStore {
   readonly drivesDir: string;
 
@@ -27,17 +27,24 @@ export class LocalDrives implements DriveStore {
     const names = await readdir(this.drivesDir);
     for (const name of names.filter((each) => each.endsWith(DRAFT_SUFFIX)))
       await rm(join(this.drivesDir, name));
-    const drives = await Promise.all(names.map((name) => this.#describe(name)));
-    return drives
-      .filter((drive) => drive !== undefined)
-      .sort((a, b) => a.createdAtUnix - b.createdAtUnix || (a.id < b.id ? -1 : 1));
+    const drives = names.flatMap((name) => {
+      const [, id, createdAt] = NAME.exec(name) ?? [];
+      return id === undefined ? [] : [{ id, createdAt: Number(createdAt), path: join(this.drivesDir, name) }];
+    });
+    drives.sort((a, b) => a.createdAt - b.createdAt);
+    return Promise.all(
+      drives.map(async ({ id, createdAt, path }) => {
+        const { size } = await stat(path);
+        return { id, path, sizeMib: Math.round(size / MIB), createdAtUnix: Math.floor(createdAt) };
+      }),
+    );
   }
 
   async create({ id, label, sizeMib }: NewDrive, signal: AbortSignal): Promise<StoredDrive> {
     signal.throwIfAborted();
     await this.#assertRoom(sizeMib);
-    const createdAtUnix = Math.floor(Date.now() / 1000);
-    const path = join(this.drivesDir, `${id}-${createdAtUnix}.ext4`);
+    const createdAt = Date.now() / 1000;
+    const path = join(this.drivesDir, `${id}-${createdAt.toFixed(3)}.ext4`);
     const draft = path + DRAFT_SUFFIX;
     try {
       await makeSparse(draft, sizeMib * MIB);
@@ -49,7 +56,7 @@ export class LocalDrives implements DriveStore {
       await rm(draft, { force: true });
       throw error;
     }
-    return { id, sizeMib, createdAtUnix, path };
+    return { id, sizeMib, createdAtUnix: Math.floor(createdAt), path };
   }
 
   async needsRecovery({ path }: StoredDrive): Promise<boolean> {
@@ -63,14 +70,6 @@ export class LocalDrives implements DriveStore {
 
   async remove({ path }: StoredDrive): Promise<void> {
     await rm(path, { force: true });
-  }
-
-  async #describe(name: string): Promise<StoredDrive | undefined> {
-    const [, id, createdAt] = NAME.exec(name) ?? [];
-    if (id === undefined) return undefined;
-    const path = join(this.drivesDir, name);
-    const { size } = await stat(path);
-    return { id, path, sizeMib: Math.round(size / MIB), createdAtUnix: Number(createdAt) };
   }
 
   async #assertRoom(sizeMib: number): Promise<void> {

@@ -32,13 +32,14 @@ it('reads the network identity of a manifest that names a device, and writes non
   await using stack = new AsyncDisposableStack();
   stack.defer(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, MANIFEST), JSON.stringify(MANIFEST_OF_THEN));
-  const { record } = await readManifest(dir);
-  expect(record.identity).toEqual({
+  const described = await readManifest(dir);
+  expect(described.number).toBe(0);
+  expect(described.record.identity).toEqual({
     ...{ mac: LEASE.mac, address: LEASE.address },
     ...{ prefixLength: LEASE.prefix_length, gateway: LEASE.gateway },
   });
-  await writeManifest(dir, record, FILES);
-  expect((await readManifest(dir)).record).toEqual(record);
+  await writeManifest(dir, described);
+  expect(await readManifest(dir)).toEqual(described);
   expect(JSON.parse(await readFile(join(dir, MANIFEST), 'utf8'))).toMatchObject({ lease: LEASE });
   expect(await readFile(join(dir, MANIFEST), 'utf8')).not.toContain('atoll-3');
 });

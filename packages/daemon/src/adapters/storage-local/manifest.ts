@@ -20,6 +20,7 @@ const Cidrs = z.array(z.cidrv4());
 const Manifest = z.object({
   format: z.literal(FORMAT),
   id: z.uuid(),
+  number: Count.optional(),
   created_at_unix: Count,
   retired_at_unix: Count.nullable(),
   archived_at_unix: Count.nullable().optional(),
@@ -81,16 +82,24 @@ type Manifest = z.output<typeof Manifest>;
 /** What the files of a snapshot have to look like. */
 export type FileSizes = Manifest['files'];
 
+/** What a manifest says. */
+export interface Described {
+  readonly record: SnapshotRecord;
+  /** Its place among the snapshots of its store, which the second it was taken in does not say. 0: from before they were numbered. */
+  readonly number: number;
+  readonly files: FileSizes;
+}
+
 /** Reads the manifest of a snapshot's directory. Rejects with ENOENT when there is none. */
-export async function readManifest(dir: string): Promise<{ record: SnapshotRecord; files: FileSizes }> {
+export async function readManifest(dir: string): Promise<Described> {
   const manifest = Manifest.parse(JSON.parse(await readFile(join(dir, MANIFEST), 'utf8')));
-  return { record: toRecord(manifest), files: manifest.files };
+  return { record: toRecord(manifest), number: manifest.number ?? 0, files: manifest.files };
 }
 
 /** Writes a manifest in one step: a reader finds the old one or the new one, whole. */
-export async function writeManifest(dir: string, record: SnapshotRecord, files: FileSizes): Promise<void> {
+export async function writeManifest(dir: string, described: Described): Promise<void> {
   const draft = join(dir, `${MANIFEST}.draft`);
-  await writeFile(draft, JSON.stringify(toManifest(record, files), null, 1), { mode: 0o600, flush: true });
+  await writeFile(draft, JSON.stringify(toManifest(described), null, 1), { mode: 0o600, flush: true });
   await rename(draft, join(dir, MANIFEST));
 }
 
@@ -139,11 +148,12 @@ function toRecord(manifest: Manifest): SnapshotRecord {
   };
 }
 
-function toManifest(record: SnapshotRecord, files: FileSizes): Manifest {
+function toManifest({ record, number, files }: Described): Manifest {
   const { egress, identity, rateLimit: limit } = record;
   return {
     format: FORMAT,
     id: record.id,
+    number,
     created_at_unix: record.createdAtUnix,
     retired_at_unix: record.retiredAtUnix ?? null,
     pinned: record.pinned,

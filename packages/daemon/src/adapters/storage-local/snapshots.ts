@@ -49,6 +49,8 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
   readonly #archive: Archive;
   /** Whether a machine's files become a snapshot's by renaming them: not so between two file systems or two mounts. */
   readonly #renames: boolean;
+  /** Of the snapshot that was taken last. */
+  #lastNumber = 0;
 
   private constructor(options: LocalSnapshotsOptions, layers: Layers, renames: boolean) {
     this.snapshotsDir = options.snapshotsDir;
@@ -70,7 +72,7 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
   }
 
   async recover(signal: AbortSignal): Promise<FoundSnapshots> {
-    const whole: StoredSnapshot[] = [];
+    const whole: { snapshot: StoredSnapshot; number: number }[] = [];
     const damaged: { id: string; reason: string; movedTo: string }[] = [];
     const halfMade: string[] = [];
     // What a damaged snapshot stood on may be of use to whoever mends it.
@@ -91,8 +93,11 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
       }
     }
     await this.#layers.sweep();
-    whole.sort((a, b) => a.record.createdAtUnix - b.record.createdAtUnix);
-    return { whole, damaged, halfMade };
+    whole.sort(
+      (a, b) => a.number - b.number || a.snapshot.record.createdAtUnix - b.snapshot.record.createdAtUnix,
+    );
+    this.#lastNumber = whole.at(-1)?.number ?? 0;
+    return { whole: whole.map(({ snapshot }) => snapshot), damaged, halfMade };
   }
 
   async draft(
@@ -111,13 +116,13 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
     signal.throwIfAborted();
     const dir = this.#dir(id);
     await mkdir(dir, { mode: 0o700 });
-    const draft = new LocalDraft(id, dir, machine, this.#layers, needBytes);
+    const draft = new LocalDraft(id, dir, machine, this.#layers);
     return {
       state: draft.state,
       needBytes,
       discard: () => draft.discard(),
       commit: async (record, memoryInState) => {
-        const stored = await draft.commit(record, memoryInState);
+        const stored = await draft.commit(record, ++this.#lastNumber, memoryInState);
         this.#layers.shorten(id);
         return stored;
       },
@@ -225,20 +230,19 @@ export class LocalSnapshots implements SnapshotStore, AsyncDisposable {
   async #rewrite(snapshot: StoredSnapshot, news: Partial<SnapshotRecord>): Promise<StoredSnapshot> {
     const record: SnapshotRecord = { ...snapshot.record, ...news };
     const dir = this.#dir(record.id);
-    const { files } = await readManifest(dir);
-    await writeManifest(dir, record, files);
+    await writeManifest(dir, { ...(await readManifest(dir)), record });
     return { ...snapshot, record };
   }
 
-  async #read(id: string): Promise<StoredSnapshot> {
+  async #read(id: string): Promise<{ snapshot: StoredSnapshot; number: number }> {
     const dir = this.#dir(id);
-    const { record, files } = await readManifest(dir);
+    const { record, number, files } = await readManifest(dir);
     if (record.id !== id) throw new Error(`its manifest is that of ${record.id}`);
     const fault = await this.#sizeFault(record, files);
     if (fault !== undefined)
       throw new Error(`${fault.what}: ${fault.recorded} recorded, ${fault.actual} found`);
     const memory = files.memory_bytes === null ? undefined : join(dir, SNAPSHOT_FILES.memory);
-    return { record, state: join(dir, SNAPSHOT_FILES.state), memory };
+    return { snapshot: { record, state: join(dir, SNAPSHOT_FILES.state), memory }, number };
   }
 
   async #sizeFault(

@@ -38,6 +38,12 @@ export function drivesSuite(name: string, setUp: () => Promise<DrivesUnderTest>)
       await expect(access(large.path)).rejects.toThrow('ENOENT');
     });
 
+    test('the next start finds them oldest first', async () => {
+      const drives: StoredDrive[] = [];
+      for (let count = 0; count < 6; count++) drives.push(await create(8));
+      expect(await it.reopen().load()).toEqual(drives);
+    });
+
     test('a new drive can be read at once, and one whose writer was cut off cannot', async () => {
       const [whole, torn] = [await create(8), await create(8)];
       await it.cutOff(torn);

@@ -53,6 +53,19 @@ export function snapshotSuite(name: string, setUp: () => Promise<SnapshotsUnderT
       expect(await it.storage.listMachines()).toEqual([]);
     });
 
+    test('the next start finds them in the order in which they were taken, within a second too', async () => {
+      const taken: StoredSnapshot[] = [];
+      for (let count = 0; count < 8; count++) taken.push(await captureNew());
+      const first = taken[0] as StoredSnapshot;
+      await it.snapshots.retire(first, 5);
+      const next = await it.reopen();
+      const ids = taken.map(({ record }) => record.id);
+      expect((await next.recover(signal)).whole.map(({ record }) => record.id)).toEqual(ids);
+      it = { ...it, snapshots: next };
+      ids.push((await captureNew()).record.id);
+      expect((await (await it.reopen()).recover(signal)).whole.map(({ record }) => record.id)).toEqual(ids);
+    });
+
     test('what was archived is known as that to the next start, and comes back as it was', async () => {
       const stored = await captureNew('remembered');
       const archived = await it.snapshots.archive(stored, 5, signal);
