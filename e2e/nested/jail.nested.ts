@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Daemon, startRefused } from '../harness/daemon.ts';
 import { expectFailure } from '../harness/failure.ts';
@@ -102,7 +103,9 @@ describe('beside it another', () => {
     const inside = (await Promise.all(both.map(({ pid }) => namespacesOf(pid)))).flat();
     expect(new Set([...outside, ...inside]).size).toBe(outside.length + inside.length);
 
-    const drives = [[], [`${daemon.stateDir}/drives/${drive.id}-${drive.created_at_unix}.ext4`]];
+    const files = await readdir(`${daemon.stateDir}/drives`);
+    expect(files).toEqual([expect.stringContaining(drive.id)]);
+    const drives = [[], files.map((name) => `${daemon.stateDir}/drives/${name}`)];
     for (const [at, { id }] of [neighbour, other].entries()) {
       const pid = both[at]?.pid ?? 0;
       expect(['dev', 'lib', 'lib64', 'tmp', 'usr', 'var']).toEqual(expect.arrayContaining(await rootOf(pid)));

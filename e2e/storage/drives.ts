@@ -4,7 +4,6 @@ import type { Client } from '../harness/client.ts';
 export interface Drive {
   readonly id: string;
   readonly size_mib: number;
-  readonly created_at_unix: number;
   readonly attached_to: readonly { readonly holder: string; readonly read_only: boolean }[];
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -30,11 +31,25 @@ func NewTerminal(cols, rows uint16) (*Terminal, error) {
 		return nil, err
 	}
 	t := &Terminal{Input: ours, theirs: theirs}
-	if err := t.Resize(cols, rows); err != nil {
+	// The library's system calls leave it one that waits in the kernel: there no deadline reaches a reader, which keeps the agent's only
+	// processor until the runtime notices.
+	if err := cmp.Or(t.control(func(fd int) error { return unix.SetNonblock(fd, true) }), t.Resize(cols, rows)); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
+}
+
+// control does something with the descriptor of our side. Fd would make it one that waits in the kernel.
+func (t *Terminal) control(do func(fd int) error) error {
+	raw, err := t.Input.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if failed := raw.Control(func(fd uintptr) { err = do(int(fd)) }); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // Start starts the command with the terminal as its controlling one. Afterwards only the command holds its side; on failure
@@ -55,7 +70,9 @@ func (t *Terminal) Start(reaper *Reaper, command Command) (*Process, error) {
 
 // Resize sets the size in characters, and tells the program in the foreground.
 func (t *Terminal) Resize(cols, rows uint16) error {
-	return pty.Setsize(t.Input, &pty.Winsize{Cols: cols, Rows: rows})
+	return t.control(func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
+	})
 }
 
 // Pump delivers what the terminal shows, in order, until nothing holds its other side or, after CommandEnded, it falls
@@ -84,10 +101,10 @@ func (t *Terminal) CommandEnded() { t.Input.SetReadDeadline(time.Now().Add(lastW
 
 // foreground is the process group that reads from the terminal, 0 when there is none.
 func (t *Terminal) foreground() (group int) {
-	// Fd would make the descriptor one that waits in the kernel, where no deadline reaches it.
-	if raw, err := t.Input.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { group, _ = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) })
-	}
+	t.control(func(fd int) (err error) {
+		group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		return err
+	})
 	return group
 }
 
