@@ -12,8 +12,10 @@ import { loadConfig } from '../packages/daemon/src/config.ts';
 import type { Config } from '../packages/daemon/src/config.ts';
 import { Deadline } from '../packages/daemon/src/lib/deadline.ts';
 import { run } from '../packages/daemon/src/lib/run.ts';
+import { Semaphore } from '../packages/daemon/src/lib/semaphore.ts';
 import type { AgentSession } from '../packages/daemon/src/ports/agent.ts';
-import type { Machine, VmmProfile } from '../packages/daemon/src/ports/vmm.ts';
+import type { SnapshotRecord } from '../packages/daemon/src/ports/snapshots.ts';
+import type { Machine, MachineSpec, VmmProfile } from '../packages/daemon/src/ports/vmm.ts';
 
 const LIMIT_MS = 120_000;
 
@@ -34,9 +36,15 @@ export interface BareMachine extends AsyncDisposable {
   readonly session: AgentSession;
 }
 
+/** Machines of one snapshot. Disposing of them ends them. */
+export interface BareClones extends AsyncDisposable {
+  readonly sessions: readonly AgentSession[];
+  readonly took: number;
+}
+
 /**
  * The same QEMU, command line, kernel, disk and agent as the service's, without the service: no admission, bookkeeping, lease, rules
- * or HTTP. One machine at a time, since there is one tap.
+ * or HTTP. One that is booted or resumed at a time, since they have one tap.
  */
 export class BareMachines implements AsyncDisposable {
   readonly config: Config;
@@ -59,7 +67,7 @@ export class BareMachines implements AsyncDisposable {
     const { signal } = deadline;
     const { config } = loadConfig({ ...process.env });
     const dir = await mkdtemp(join(tmpdir(), 'atoll-bare-'));
-    await run('ip', ['tuntap', 'add', 'dev', TAP, 'mode', 'tap'], signal);
+    await addTap(TAP, signal);
     await run('ip', ['address', 'add', `${HOST_ADDRESS}/${PREFIX_LENGTH}`, 'dev', TAP], signal);
     await run('ip', ['link', 'set', TAP, 'up'], signal);
     const { kernelPath: kernel, initramfsPath: initramfs, accelerator } = config;
@@ -100,30 +108,76 @@ export class BareMachines implements AsyncDisposable {
    */
   async resume(snapshotsDir: string, snapshot: string): Promise<BareMachine & { readonly took: number }> {
     using deadline = Deadline.in(LIMIT_MS, 'a resume by hand');
-    const id = randomUUID();
-    const held = join(snapshotsDir, 'held', snapshot);
-    const { record } = await readManifest(held);
     await using stack = new AsyncDisposableStack();
-    const layer = join(snapshotsDir, 'layers', `${snapshot}.qcow2`);
-    const files = await this.#storage.createMachine(id, deadline.signal);
-    stack.defer(() => this.#storage.removeMachine(id));
-    // Copies: the monitor may not read what is the daemon's.
-    await this.#copyChain(layer, files.rootDisk, deadline.signal);
-    await run(
-      'cp',
-      ['--sparse=always', '--no-preserve=all', join(held, SNAPSHOT_FILES.memory), files.memory],
-      deadline.signal,
-    );
-    const { vcpuCount, memSizeMib, identity } = record;
-    const spec = { id, ...files, vcpuCount, memSizeMib, nic: { tap: TAP, mac: identity.mac } };
-
+    const saved = await savedIn(snapshotsDir, snapshot);
+    const spec = await this.#readyFor(saved, TAP, stack, deadline);
+    await copySparse(saved.memory, spec.memory, deadline.signal);
     const started = performance.now();
-    const machine = await this.#vmm.prepare(spec, undefined, deadline);
+    const session = await this.#load(spec, saved, undefined, stack, deadline);
+    return handle(session, stack, performance.now() - started);
+  }
+
+  /**
+   * Loads a snapshot of a service into many machines, as many at a time as the service would, their memory shared until they write to it,
+   * and waits until each agent has answered. `took`: milliseconds from the start of the first QEMU to the last answer.
+   */
+  async clone(snapshotsDir: string, snapshot: string, count: number): Promise<BareClones> {
+    using deadline = Deadline.in(LIMIT_MS, 'clones by hand');
+    await using stack = new AsyncDisposableStack();
+    const saved = await savedIn(snapshotsDir, snapshot);
+    const memory = join(this.#dir, 'frozen');
+    stack.defer(() => rm(memory, { force: true }));
+    await copySparse(saved.memory, memory, deadline.signal);
+    const specs: MachineSpec[] = [];
+    while (specs.length < count) {
+      const tap = `bare${specs.length + 1}`;
+      await addTap(tap, deadline.signal);
+      stack.defer(() => deleteTap(tap));
+      specs.push(await this.#readyFor(saved, tap, stack, deadline));
+    }
+    const places = new Semaphore(this.config.concurrentBoots);
+    const started = performance.now();
+    const loads = specs.map(async (spec) => {
+      using _place = await places.acquire(deadline.signal);
+      return await this.#load(spec, saved, memory, stack, deadline);
+    });
+    // Each is on the stack before one of them may fail.
+    await Promise.allSettled(loads);
+    const sessions = await Promise.all(loads);
+    const took = performance.now() - started;
+    const resources = stack.move();
+    return { sessions, took, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  }
+
+  /** A machine's directory and disk. Copies: the monitor may not read what is the daemon's. */
+  async #readyFor(
+    { layer, record }: Saved,
+    tap: string,
+    stack: AsyncDisposableStack,
+    { signal }: Deadline,
+  ): Promise<MachineSpec> {
+    const id = randomUUID();
+    const files = await this.#storage.createMachine(id, signal);
+    stack.defer(() => this.#storage.removeMachine(id));
+    await this.#copyChain(layer, files.rootDisk, signal);
+    const { vcpuCount, memSizeMib, identity } = record;
+    return { id, ...files, vcpuCount, memSizeMib, nic: { tap, mac: identity.mac } };
+  }
+
+  /** From the start of QEMU to the agent's answer. `memory`: the file that it is not to write to, undefined for its own. */
+  async #load(
+    spec: MachineSpec,
+    { state }: Saved,
+    memory: string | undefined,
+    stack: AsyncDisposableStack,
+    deadline: Deadline,
+  ): Promise<AgentSession> {
+    const machine = await this.#vmm.prepare(spec, memory, deadline);
     stack.defer(() => machine.stop());
-    const session = await wake(machine, join(held, SNAPSHOT_FILES.state), deadline);
+    const session = await wake(machine, state, deadline);
     stack.defer(() => session.close());
     await session.health(deadline.signal);
-    return handle(session, stack, performance.now() - started);
+    return session;
   }
 
   /** Copies a layer and those under it. The last stands on the base as this program sees it: the daemon may see it elsewhere. */
@@ -138,9 +192,41 @@ export class BareMachines implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await run('ip', ['link', 'delete', TAP], AbortSignal.timeout(LIMIT_MS));
+    await deleteTap(TAP);
     await rm(this.#dir, { recursive: true, force: true });
   }
+}
+
+/** What a daemon keeps of a snapshot. */
+interface Saved {
+  readonly record: SnapshotRecord;
+  readonly state: string;
+  readonly memory: string;
+  readonly layer: string;
+}
+
+async function savedIn(snapshotsDir: string, snapshot: string): Promise<Saved> {
+  const held = join(snapshotsDir, 'held', snapshot);
+  const { record } = await readManifest(held);
+  const layer = join(snapshotsDir, 'layers', `${snapshot}.qcow2`);
+  return {
+    record,
+    layer,
+    state: join(held, SNAPSHOT_FILES.state),
+    memory: join(held, SNAPSHOT_FILES.memory),
+  };
+}
+
+async function copySparse(from: string, to: string, signal: AbortSignal): Promise<void> {
+  await run('cp', ['--sparse=always', '--no-preserve=all', from, to], signal);
+}
+
+async function addTap(name: string, signal: AbortSignal): Promise<void> {
+  await run('ip', ['tuntap', 'add', 'dev', name, 'mode', 'tap'], signal);
+}
+
+async function deleteTap(name: string): Promise<void> {
+  await run('ip', ['link', 'delete', name], AbortSignal.timeout(LIMIT_MS));
 }
 
 async function wake(machine: Machine, state: string, deadline: Deadline): Promise<AgentSession> {

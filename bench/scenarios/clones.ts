@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machinePids } from '../../e2e/harness/host.ts';
+import { execBare } from '../bare.ts';
 import { processorTicks, TICKS_PER_SECOND } from '../processes.ts';
 import { inRounds, timeOf } from '../lab.ts';
 import type { Lab } from '../lab.ts';
@@ -12,15 +14,15 @@ import { median } from '../statistics.ts';
 const COUNTS = [1, 8, 32, 64];
 const IDLE_MS = 5000;
 
-/** Clones in one call, until it answers, and until every one has run a command; with all 64 alive, what they take of memory and processors. */
+/** Clones in one call, until it answers, and until every one has run a command, beside the same machines started by hand; with all 64 alive, what they take of memory and processors. */
 export const clones: Scenario = {
   name: 'clones',
   title: 'Clones from one call, all answering',
-  async run({ rounds }: Lab): Promise<Outcome> {
+  async run({ rounds, bare }: Lab): Promise<Outcome> {
     await using service = await Service.start();
     const snapshot = await service.snapshot(await service.create({ vcpu_count: 1, mem_size_mib: 256 }));
-    const calls = new Map<number, number[]>();
-    const walls = new Map<number, number[]>();
+    const snapshotsDir = join(service.daemon.stateDir, 'snapshots');
+    const measured = new Map<number, Times[]>();
     for (const count of COUNTS) {
       const few = Math.max(2, Math.round(rounds / 5));
       const times = await inRounds(few, async () => {
@@ -28,22 +30,22 @@ export const clones: Scenario = {
         const call = await timeOf(async () => (ids = await service.clone(snapshot, count)));
         const commands = await timeOf(() => Promise.all(ids.map((id) => service.exec(id, 'true'))));
         await Promise.all(ids.map((id) => service.destroy(id)));
-        return { call, wall: call + commands };
+        await using machines = await bare.clone(snapshotsDir, snapshot, count);
+        const byHand = await timeOf(() =>
+          Promise.all(machines.sessions.map((session) => execBare(session, 'true'))),
+        );
+        return { call, wall: call + commands, answers: machines.took, bare: machines.took + byHand };
       });
-      calls.set(
-        count,
-        times.map(({ call }) => call),
-      );
-      walls.set(
-        count,
-        times.map(({ wall }) => wall),
-      );
+      measured.set(count, times);
     }
+    const of = (count: number, what: keyof Times) => (measured.get(count) ?? []).map((each) => each[what]);
     const crowd = await crowdOf(service, snapshot);
     await service.deleteSnapshot(snapshot);
     const series: Series[] = COUNTS.flatMap((count) => [
-      { name: `${count}, the call`, unit: 'ms', values: calls.get(count) ?? [] },
-      { name: `${count}, wall`, unit: 'ms', values: walls.get(count) ?? [] },
+      { name: `${count} bare, to their answers`, unit: 'ms', values: of(count, 'answers') },
+      { name: `${count}, the call`, unit: 'ms', values: of(count, 'call') },
+      { name: `${count} bare, wall`, unit: 'ms', values: of(count, 'bare') },
+      { name: `${count}, wall`, unit: 'ms', values: of(count, 'wall') },
     ]);
     return {
       series: [
@@ -53,12 +55,20 @@ export const clones: Scenario = {
         { name: 'processors of 64, idle', unit: '%', values: [crowd.idle] },
       ],
       goals: [
-        atMost('64, wall', median(walls.get(64) ?? []), 3000, 'ms'),
+        atMost('64, wall', median(of(64, 'wall')), 3000, 'ms'),
         atMost('memory of one of 64 (PSS), untouched', Math.max(...crowd.untouched), 30, 'MiB'),
       ],
     };
   },
 };
+
+/** Milliseconds of a round: of the call and of the last command's end, of the service and by hand. */
+interface Times {
+  readonly call: number;
+  readonly wall: number;
+  readonly answers: number;
+  readonly bare: number;
+}
 
 interface Crowd {
   readonly untouched: readonly number[];
