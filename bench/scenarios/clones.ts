@@ -14,7 +14,10 @@ import { median } from '../statistics.ts';
 const COUNTS = [1, 8, 32, 64];
 const IDLE_MS = 5000;
 
-/** Clones in one call, until it answers, and until every one has run a command, beside the same machines started by hand; with all 64 alive, what they take of memory and processors. */
+/**
+ * Clones in one call, until it answers, and until every one has run a command, beside as many machines started by hand; with all 64 alive,
+ * what they take of memory and processors.
+ */
 export const clones: Scenario = {
   name: 'clones',
   title: 'Clones from one call, all answering',

@@ -72,7 +72,7 @@ export const exec: Scenario = {
   },
 };
 
-/** Milliseconds of each of some calls that follow one another, without the first. */
+/** Milliseconds of each of CALLS_A_ROUND calls, behind some that are not counted. */
 async function inARow(call: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   while (times.length < FIRST_UNCOUNTED + CALLS_A_ROUND) times.push(await timeOf(call));
